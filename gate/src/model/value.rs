@@ -1,0 +1,347 @@
+//! Values that are known in part.
+
+use crate::model::span::Site;
+
+/// Three-valued truth. And is the lesser, or the greater, not the mirror.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Truth {
+    /// Known not to hold.
+    #[default]
+    No,
+    /// Cannot be told.
+    Maybe,
+    /// Known to hold.
+    Yes,
+}
+
+impl Truth {
+    /// Both hold.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    /// One of them holds.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    /// The mirror image.
+    #[must_use]
+    pub const fn negate(self) -> Self {
+        match self {
+            Self::No => Self::Yes,
+            Self::Maybe => Self::Maybe,
+            Self::Yes => Self::No,
+        }
+    }
+
+    /// Whether it may hold.
+    pub fn is_possible(self) -> bool {
+        self != Self::No
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(value: bool) -> Self {
+        if value { Self::Yes } else { Self::No }
+    }
+}
+
+/// A string known in part: pieces in order. Two literals never touch; no piece is an empty literal,
+/// so the empty string has no piece at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text(Vec<Piece>);
+
+/// A piece of a text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Piece {
+    /// Exactly these characters.
+    Literal(String),
+    /// Any string, the empty one and slashes included.
+    Unknown(Unknown),
+    /// A piece of a pattern that pathname expansion replaces by names it finds. Where the pattern
+    /// matches nothing, the shell leaves its own characters in place.
+    Glob(Glob),
+}
+
+/// A piece of a pattern (POSIX.1-2024 XCU 2.14). None matches a slash.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Glob {
+    /// `*`
+    Any,
+    /// `?`
+    One,
+    /// `[...]` as it stands in the source, brackets included.
+    Set(String),
+    /// `**` with `globstar`: crosses slashes.
+    Deep,
+    /// An extended pattern `@(...)` and its kin, as it stands in the source.
+    Extended(String),
+}
+
+/// Why a piece is not known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Unknown {
+    /// The environment's or an earlier input's value of this parameter.
+    Parameter(String),
+    /// What a command prints.
+    Output,
+    /// What is read from standard input or a file.
+    Input,
+    /// What an expression yields.
+    Arithmetic,
+    /// Names that stand in for a wrapper's own placeholder (`{}` of `find -exec`, items of `xargs`).
+    Item,
+    /// Values of several branches or passes that were joined.
+    Joined,
+    /// A limit was reached.
+    Limit,
+    /// An operation that is not modelled; which.
+    NotModelled(&'static str),
+    /// A path the shell makes for a process substitution.
+    ProcessPath,
+}
+
+impl Unknown {
+    /// A phrase for a person, e.g. ``the value of `DIR` ``.
+    pub fn phrase(&self) -> String {
+        match self {
+            Self::Parameter(name) => format!("the value of `{name}`"),
+            Self::Output => "what a command prints".into(),
+            Self::Input => "what is read from an input".into(),
+            Self::Arithmetic => "what an expression yields".into(),
+            Self::Item => "the names another program passes on".into(),
+            Self::Joined => "which of several values holds".into(),
+            Self::Limit => "a value past a limit of the analysis".into(),
+            Self::NotModelled(what) => format!("what {what} gives"),
+            Self::ProcessPath => "the path of a process substitution".into(),
+        }
+    }
+}
+
+impl Text {
+    /// The empty string.
+    pub const fn empty() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Exactly `text`.
+    pub fn literal(text: impl Into<String>) -> Self {
+        let text = text.into();
+        if text.is_empty() { Self::empty() } else { Self(vec![Piece::Literal(text)]) }
+    }
+
+    /// Any string.
+    pub fn unknown(cause: Unknown) -> Self {
+        Self(vec![Piece::Unknown(cause)])
+    }
+
+    /// The pieces in order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.0
+    }
+
+    /// Appends a piece and keeps the form.
+    pub fn push(&mut self, piece: Piece) {
+        match piece {
+            Piece::Literal(text) => self.push_str(&text),
+            other => self.0.push(other),
+        }
+    }
+
+    /// Appends known characters.
+    pub fn push_str(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if let Some(Piece::Literal(last)) = self.0.last_mut() {
+            last.push_str(text);
+        } else {
+            self.0.push(Piece::Literal(text.to_owned()));
+        }
+    }
+
+    /// Appends another text.
+    pub fn extend(&mut self, other: &Self) {
+        for piece in &other.0 {
+            self.push(piece.clone());
+        }
+    }
+
+    /// The two texts one behind the other.
+    #[must_use]
+    pub fn concat(mut self, other: &Self) -> Self {
+        self.extend(other);
+        self
+    }
+
+    /// The characters, where all are known and none is a pattern.
+    pub fn exact(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Piece::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether all characters are known and none is a pattern.
+    pub fn is_exact(&self) -> bool {
+        self.exact().is_some()
+    }
+
+    /// Whether some piece is unknown (a pattern is not).
+    pub fn has_unknown(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
+    }
+
+    /// Whether some piece is a pattern.
+    pub fn has_glob(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Glob(_)))
+    }
+
+    /// Whether it is the empty string.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The known characters at its start.
+    pub fn prefix(&self) -> &str {
+        match self.0.first() {
+            Some(Piece::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// The cause of its first unknown piece.
+    pub fn first_unknown(&self) -> Option<&Unknown> {
+        self.0.iter().find_map(|piece| match piece {
+            Piece::Unknown(cause) => Some(cause),
+            _ => None,
+        })
+    }
+
+    /// Known characters as they are, patterns as written, `…` for each unknown piece: for people.
+    pub fn display(&self) -> String {
+        self.fill("…")
+    }
+
+    /// As the shell would leave it when no name matches: patterns as written, each unknown piece
+    /// replaced by `stand_in`.
+    pub fn fill(&self, stand_in: &str) -> String {
+        let mut out = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Literal(text) => out.push_str(text),
+                Piece::Unknown(_) => out.push_str(stand_in),
+                Piece::Glob(glob) => out.push_str(glob.source()),
+            }
+        }
+        out
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::literal(text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::literal(text)
+    }
+}
+
+impl FromIterator<Piece> for Text {
+    fn from_iter<I: IntoIterator<Item = Piece>>(pieces: I) -> Self {
+        let mut text = Self::empty();
+        for piece in pieces {
+            text.push(piece);
+        }
+        text
+    }
+}
+
+impl Glob {
+    /// The characters of the source.
+    pub fn source(&self) -> &str {
+        match self {
+            Self::Any => "*",
+            Self::One => "?",
+            Self::Deep => "**",
+            Self::Set(text) | Self::Extended(text) => text,
+        }
+    }
+}
+
+/// A word after all expansions: what may become one argument, or several, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Field {
+    /// Its characters.
+    pub text: Text,
+    /// How many arguments it becomes.
+    pub arity: Arity,
+    /// The word it comes from.
+    pub site: Site,
+    /// Whether its first character was quoted (a quoted `-` is still an option to a utility, a
+    /// quoted keyword or tilde is none to the shell).
+    pub quoted: bool,
+}
+
+impl Field {
+    /// A field of exactly these characters.
+    pub fn literal(text: impl Into<String>, site: Site) -> Self {
+        Self { text: Text::literal(text), arity: Arity::One, site, quoted: false }
+    }
+
+    /// The characters where it is exactly one known argument.
+    pub fn exact(&self) -> Option<&str> {
+        if self.arity == Arity::One { self.text.exact() } else { None }
+    }
+}
+
+/// How many arguments a field becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Arity {
+    /// Exactly one (a pattern without a match stays one argument).
+    #[default]
+    One,
+    /// None, one or several: an unquoted unknown may split or vanish, a pattern may match several
+    /// names.
+    Many,
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Known to be unset.
+    Unset,
+    /// Nothing is known: it may be unset, empty or anything (a parameter of the environment).
+    Unknown(Unknown),
+    /// A string, known in part.
+    Scalar(Text),
+    /// An indexed array: known indices in order. `open` says that there may be further elements.
+    Indexed {
+        /// Elements by index.
+        elements: std::collections::BTreeMap<i64, Text>,
+        /// Whether others may exist.
+        open: bool,
+    },
+    /// An associative array: known keys. `open` says that there may be further elements.
+    Associative {
+        /// Elements by key.
+        elements: std::collections::BTreeMap<String, Text>,
+        /// Whether others may exist.
+        open: bool,
+    },
+}
+
+impl Value {
+    /// A known string.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self::Scalar(Text::literal(text))
+    }
+}

@@ -1,0 +1,2 @@
+//! The service is not there yet.
+fn main() {}
