@@ -1,1 +1,533 @@
-//! utility.
+//! What utilities do, as data: options, operands, effects. No judgement.
+//!
+//! `docs/rules.md` describes the files these are loaded from.
+
+use std::collections::BTreeMap;
+
+use crate::model::fact::{EffectKind, named};
+
+/// A utility, or a sub-command of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Utility {
+    /// Its name; for a sub-command the words that name it, joined by a blank (`push`, `remote add`).
+    pub name: String,
+    /// Other names with the same entry.
+    pub aliases: Vec<String>,
+    /// The utility it is a sub-command of.
+    pub parent: Option<UtilityId>,
+    /// Its sub-commands.
+    pub subcommands: Vec<UtilityId>,
+    /// How its arguments are read.
+    pub syntax: Syntax,
+    /// Its options; for a sub-command these are added to the parent's.
+    pub options: Vec<OptionSpec>,
+    /// Its operands.
+    pub operands: Vec<OperandSpec>,
+    /// What it does whatever its operands are.
+    pub effects: Vec<EffectSpec>,
+    /// Commands or code in its arguments.
+    pub carries: Vec<CarrySpec>,
+    /// Names of options that make its effects reach everything below an operand.
+    pub recursive: Vec<String>,
+    /// Names of options that override a safeguard.
+    pub force: Vec<String>,
+    /// Names of options with which it only shows what it would do.
+    pub dry: Vec<String>,
+    /// Arguments with which, alone, it prints something about itself.
+    pub inert: Vec<String>,
+    /// The language it runs, for an interpreter.
+    pub language: Option<Language>,
+    /// What it takes from standard input.
+    pub input: Input,
+    /// What it prints.
+    pub output: Output,
+    /// A part of its arguments has a grammar of its own.
+    pub grammar: Option<Grammar>,
+    /// Whether it is built into the shell (the interpreter then models its state).
+    pub builtin: bool,
+    /// Whether an argument that is in no table makes its effects unknown. True unless an entry says
+    /// that further options are harmless.
+    pub closed: bool,
+    /// Whether a sub-command must be one of the listed ones; an unlisted one is unknown.
+    pub requires_subcommand: bool,
+}
+
+/// An index into a [`Catalog`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UtilityId(pub u32);
+
+named! {
+    /// How arguments are read.
+    Syntax {
+        /// getopt_long with permutation: clusters, unambiguous long prefixes, `--`.
+        Gnu = "gnu",
+        /// As `gnu`, but options end at the first operand.
+        Posix = "posix",
+        /// Clusters and permutation, long options spelled out.
+        Exact = "exact",
+        /// As `exact`, but options end at the first operand.
+        ExactStop = "exact_stop",
+        /// Long options with one dash, no clusters, permutation; `-x=v` and `-x v`.
+        SingleDash = "single_dash",
+        /// As `single_dash`, but options end at the first operand.
+        SingleDashStop = "single_dash_stop",
+        /// All words are operands.
+        Words = "words",
+    }
+}
+
+impl Default for Syntax {
+    fn default() -> Self {
+        Self::Gnu
+    }
+}
+
+/// An option.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OptionSpec {
+    /// Spellings with their dashes; the first is the name rules use.
+    pub names: Vec<String>,
+    /// Whether it takes a value.
+    pub value: ValueArity,
+    /// What the value is.
+    pub kind: ValueKind,
+    /// What is done to the value (a path, a host) or, without one, by the option alone.
+    pub effects: Vec<EffectKind>,
+    /// The language of a value that is code, where it is not the utility's own.
+    pub language: Option<Language>,
+}
+
+named! {
+    /// Whether an option takes a value.
+    ValueArity {
+        /// It takes none.
+        None = "none",
+        /// Attached or in the next word.
+        Required = "required",
+        /// Only attached.
+        Optional = "optional",
+        /// Two words.
+        Two = "two",
+    }
+}
+
+impl Default for ValueArity {
+    fn default() -> Self {
+        Self::None
+    }
+}
+
+named! {
+    /// What a word is to a utility.
+    ValueKind {
+        /// Text that is never opened or run: a number, a format, a pattern, a message.
+        Text = "text",
+        /// A path.
+        Path = "path",
+        /// A directory, which is entered for what follows (`-C`) when its effect is `enter`.
+        Directory = "directory",
+        /// A path where it looks like one (a slash, a dot and letters at the end, a tilde);
+        /// otherwise text.
+        Auto = "auto",
+        /// A path when it starts with `@` (the rest is the path), otherwise text.
+        AtPath = "at_path",
+        /// `NAME=VALUE` or `NAME=@PATH` (curl -F): a path behind `=@` or `=<`.
+        FormPath = "form_path",
+        /// A URL or host; `file:` URLs are paths.
+        Host = "host",
+        /// `[user@]host:path` is remote, anything else is a path.
+        RemotePath = "remote_path",
+        /// The name or path of a program that is run, without arguments or with (split at blanks).
+        Program = "program",
+        /// Shell text.
+        Shell = "shell",
+        /// Code in the utility's language.
+        Code = "code",
+        /// A file of code or settings that is loaded.
+        Script = "script",
+        /// `NAME=VALUE` put into the environment of what runs.
+        Assignment = "assignment",
+        /// A revision, ref or branch; never a path.
+        Revision = "revision",
+        /// A user, group, process, service, package or other name.
+        Name = "name",
+        /// Words of the utility's own command, up to the end.
+        Command = "command",
+    }
+}
+
+impl Default for ValueKind {
+    fn default() -> Self {
+        Self::Text
+    }
+}
+
+/// Operands: which of them, what they are, what is done to them. The first spec that claims an
+/// operand has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperandSpec {
+    /// Which operands.
+    pub place: OperandPlace,
+    /// What they are.
+    pub kind: ValueKind,
+    /// What is done to each.
+    pub effects: Vec<EffectKind>,
+    /// Holds only if one of these options is given.
+    pub when: Vec<String>,
+    /// Holds only if none of these options is given.
+    pub unless: Vec<String>,
+    /// Holds only if there are at least this many operands.
+    pub at_least: usize,
+}
+
+named! {
+    /// Which operands.
+    OperandPlace {
+        /// Every one that no other spec claims.
+        All = "all",
+        /// The first.
+        First = "first",
+        /// The second.
+        Second = "second",
+        /// The third.
+        Third = "third",
+        /// The last, if it is not the only one.
+        Last = "last",
+    }
+}
+
+impl Default for OperandPlace {
+    fn default() -> Self {
+        Self::All
+    }
+}
+
+/// An effect that does not come from one operand or option value alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectSpec {
+    /// What is done.
+    pub kind: EffectKind,
+    /// To what.
+    pub object: EffectObject,
+    /// Happens only if one of these options is given.
+    pub when: Vec<String>,
+    /// Happens only if none of these options is given.
+    pub unless: Vec<String>,
+    /// Happens only if there is no operand.
+    pub without_operands: bool,
+    /// Happens only if there is an operand.
+    pub with_operands: bool,
+    /// Happens only if some operand, in any case of letters, begins with one of these words.
+    pub words: Vec<String>,
+}
+
+/// The object of an [`EffectSpec`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum EffectObject {
+    /// None.
+    #[default]
+    None,
+    /// Each operand.
+    Operands,
+    /// The directory in force.
+    Directory,
+    /// A fixed path (`~/.npmrc`, `/etc/fstab`); `~` is the home.
+    Path(String),
+    /// A name in the directory in force made from the last part of each URL operand.
+    UrlName,
+}
+
+/// A command or code in the arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CarrySpec {
+    /// How it is given.
+    pub form: CarryForm,
+    /// Operands to skip before it.
+    pub skip: usize,
+    /// Whether `NAME=VALUE` words may stand before it.
+    pub assignments: bool,
+    /// Carried only if one of these options is given.
+    pub when: Vec<String>,
+    /// Carried only if none of these options is given.
+    pub unless: Vec<String>,
+    /// Words that end it (`;`, `+`, `:::`).
+    pub until: Vec<String>,
+    /// Where it runs.
+    pub scope: CarryScope,
+    /// Whether words that are not known here are added (xargs, parallel, find).
+    pub appends: bool,
+    /// A placeholder that those words replace instead (`{}`), where the default one differs or is on.
+    pub placeholder: Option<String>,
+    /// The option that sets the placeholder (`-I`).
+    pub placeholder_option: Option<String>,
+}
+
+named! {
+    /// How a carried command is given.
+    CarryForm {
+        /// Words of a command.
+        Command = "command",
+        /// Words joined by a blank and read as shell text.
+        Shell = "shell",
+        /// One word is shell text, several are a command.
+        Either = "either",
+        /// The first word is the name of a utility built into this program.
+        Applet = "applet",
+        /// Standard input is shell text.
+        Input = "input",
+        /// Each operand is a script of its own.
+        Scripts = "scripts",
+    }
+}
+
+impl Default for CarryForm {
+    fn default() -> Self {
+        Self::Command
+    }
+}
+
+named! {
+    /// Where a carried command runs.
+    CarryScope {
+        /// Here.
+        Local = "local",
+        /// Below another root directory.
+        OtherRoot = "other_root",
+        /// In a container or virtual machine.
+        Container = "container",
+        /// On another machine.
+        Remote = "remote",
+    }
+}
+
+impl Default for CarryScope {
+    fn default() -> Self {
+        Self::Local
+    }
+}
+
+named! {
+    /// Languages of code.
+    Language {
+        /// Shell command language.
+        Shell = "shell",
+        /// awk
+        Awk = "awk",
+        /// sed
+        Sed = "sed",
+        /// Python
+        Python = "python",
+        /// Perl
+        Perl = "perl",
+        /// Ruby
+        Ruby = "ruby",
+        /// JavaScript and TypeScript
+        JavaScript = "javascript",
+        /// PHP
+        Php = "php",
+        /// Lua
+        Lua = "lua",
+        /// Tcl
+        Tcl = "tcl",
+        /// PowerShell
+        PowerShell = "powershell",
+        /// SQL and the meta commands of its clients
+        Sql = "sql",
+        /// AppleScript
+        AppleScript = "applescript",
+        /// Commands of vi and its kin
+        Vi = "vi",
+        /// Emacs Lisp
+        Lisp = "lisp",
+        /// make
+        Make = "make",
+        /// Filters of jq and its kin, which cannot run anything
+        Filter = "filter",
+        /// Commands of ed
+        Ed = "ed",
+        /// Commands of a debugger
+        Debugger = "debugger",
+        /// Another language
+        Other = "other",
+    }
+}
+
+named! {
+    /// What a utility takes from standard input.
+    Input {
+        /// Data, when no file operand is given (the default).
+        Data = "data",
+        /// Nothing.
+        None = "none",
+        /// Code in its language, when no code option and no script operand is given.
+        Code = "code",
+        /// Words for the command it carries.
+        Words = "words",
+        /// Data even with operands.
+        Always = "always",
+    }
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self::Data
+    }
+}
+
+named! {
+    /// What a utility prints.
+    Output {
+        /// Something that is not known (the default).
+        Unknown = "unknown",
+        /// Made from what it reads, standard input or file operands: a filter.
+        Input = "input",
+        /// What came over the network.
+        Network = "network",
+        /// Nothing.
+        None = "none",
+    }
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self::Unknown
+    }
+}
+
+named! {
+    /// Arguments with a grammar of their own, each read by a mechanism of that name.
+    Grammar {
+        /// sed scripts.
+        Sed = "sed",
+        /// awk programs.
+        Awk = "awk",
+        /// find's start points and expression.
+        Find = "find",
+        /// `NAME=VALUE` operands of dd.
+        Dd = "dd",
+        /// tar's old-style first word and its modes.
+        Tar = "tar",
+        /// `test`, `[`.
+        Test = "test",
+        /// git's global options, aliases and configuration.
+        Git = "git",
+        /// Refspecs of `git push`.
+        GitPush = "git_push",
+        /// Operands of chmod, chown, chgrp.
+        Mode = "mode",
+        /// make's operands and `NAME=VALUE`.
+        Make = "make",
+        /// GNU parallel.
+        Parallel = "parallel",
+        /// Commands of vi and its kin in options.
+        Vi = "vi",
+        /// SQL text in options and operands.
+        Sql = "sql",
+        /// env's split string and assignments.
+        Env = "env",
+        /// ssh's options behind the host.
+        Ssh = "ssh",
+        /// Mounts and options of container runners.
+        Docker = "docker",
+        /// rsync and scp peers.
+        Rsync = "rsync",
+        /// Shells: options, `-c`, `-s`, `+o`.
+        Shell = "shell",
+        /// Verbs of cloud command lines (aws, gcloud, az, ...): what the last verb says.
+        Cloud = "cloud",
+        /// curl and wget: outputs, uploads.
+        Transfer = "transfer",
+        /// Literal shell calls in one-liners of other languages.
+        OneLiner = "one_liner",
+        /// jq and yq filters.
+        Filter = "filter",
+        /// Jobs of at and crontab.
+        Schedule = "schedule",
+    }
+}
+
+/// Everything that is known about utilities.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    utilities: Vec<Utility>,
+    names: BTreeMap<String, UtilityId>,
+    /// What variables in the environment of a program mean.
+    pub variables: Vec<VariableSpec>,
+    /// Directories whose programs are what their names say.
+    pub trusted_directories: Vec<String>,
+}
+
+/// A variable of the environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableSpec {
+    /// Its name; a `*` at the end stands for any rest.
+    pub name: String,
+    /// What its value is.
+    pub class: VariableClass,
+    /// Programs it matters to, empty for every program.
+    pub programs: Vec<String>,
+}
+
+named! {
+    /// What the value of a variable is.
+    VariableClass {
+        /// It cannot make a program do anything.
+        Harmless = "harmless",
+        /// It makes a program load or run something.
+        Code = "code",
+        /// Its value is shell text that a program runs.
+        Shell = "shell",
+    }
+}
+
+impl Catalog {
+    /// Adds a utility and gives its index; names and aliases of utilities without a parent can then
+    /// be looked up, and a name that is there already is not replaced: the return value is `Err`
+    /// with that name.
+    pub fn add(&mut self, utility: Utility) -> Result<UtilityId, String> {
+        let id = UtilityId(u32::try_from(self.utilities.len()).unwrap_or(u32::MAX));
+        if utility.parent.is_none() {
+            for name in std::iter::once(&utility.name).chain(&utility.aliases) {
+                if self.names.contains_key(name) {
+                    return Err(name.clone());
+                }
+                self.names.insert(name.clone(), id);
+            }
+        }
+        if let Some(parent) = utility.parent
+            && let Some(parent) = self.utilities.get_mut(parent.0 as usize)
+        {
+            parent.subcommands.push(id);
+        }
+        self.utilities.push(utility);
+        Ok(id)
+    }
+
+    /// The utility at an index.
+    pub fn get(&self, id: UtilityId) -> Option<&Utility> {
+        self.utilities.get(id.0 as usize)
+    }
+
+    /// The utility of that exact name or alias.
+    pub fn find(&self, name: &str) -> Option<UtilityId> {
+        self.names.get(name).copied()
+    }
+
+    /// The sub-command of `parent` with that name or alias (words joined by one blank).
+    pub fn subcommand(&self, parent: UtilityId, name: &str) -> Option<UtilityId> {
+        self.get(parent)?.subcommands.iter().copied().find(|id| {
+            self.get(*id)
+                .is_some_and(|sub| sub.name == name || sub.aliases.iter().any(|a| a == name))
+        })
+    }
+
+    /// All utilities and sub-commands in the order they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (UtilityId, &Utility)> {
+        (0u32..).map(UtilityId).zip(&self.utilities)
+    }
+
+    /// Names and aliases of utilities (no sub-commands), sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(String::as_str)
+    }
+}

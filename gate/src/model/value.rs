@@ -91,6 +91,8 @@ pub enum Unknown {
     Output,
     /// What is read from standard input or a file.
     Input,
+    /// What came over the network, whatever passed it on.
+    Network,
     /// What an expression yields.
     Arithmetic,
     /// Names that stand in for a wrapper's own placeholder (`{}` of `find -exec`, items of `xargs`).
@@ -112,6 +114,7 @@ impl Unknown {
             Self::Parameter(name) => format!("the value of `{name}`"),
             Self::Output => "what a command prints".into(),
             Self::Input => "what is read from an input".into(),
+            Self::Network => "what comes over the network".into(),
             Self::Arithmetic => "what an expression yields".into(),
             Self::Item => "the names another program passes on".into(),
             Self::Joined => "which of several values holds".into(),
