@@ -1,0 +1,134 @@
+//! The batch form: one JSON object in on each line, one out, in order.
+
+use std::io::{BufRead as _, BufReader, Read, Write};
+
+use serde_json::{Map, Value};
+use shellgate::Gate;
+use shellgate::model::context::Context;
+
+use crate::command::Failure;
+use crate::wire;
+
+/// A line that could be understood.
+struct Line {
+    id: Option<Value>,
+    command: String,
+    context: Context,
+}
+
+/// A line that could not be.
+struct Bad {
+    id: Option<Value>,
+    error: String,
+}
+
+/// Answers each line and gives the number of bad ones. Blank lines are passed over. Answers are
+/// written out whenever no further line is at hand, so that a program may ask and wait.
+///
+/// # Errors
+/// When reading or writing fails.
+pub(crate) fn run(
+    gate: &Gate,
+    context: &Context,
+    explain: bool,
+    input: impl Read,
+    mut out: impl Write,
+) -> Result<usize, Failure> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    let mut bad = 0;
+    let mut line = Vec::new();
+    let mut number = 0_usize;
+    loop {
+        line.clear();
+        let count = input
+            .read_until(b'\n', &mut line)
+            .map_err(|error| Failure::Io("cannot read the batch".into(), error))?;
+        if count == 0 {
+            break;
+        }
+        number += 1;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let answer = match read(&line, number, context) {
+            Ok(line) => answer(gate, explain, &line),
+            Err(line) => {
+                bad += 1;
+                wire::bad_line(line.id, &line.error)
+            }
+        };
+        writeln!(out, "{answer}")?;
+        if input.buffer().is_empty() {
+            out.flush()?;
+        }
+    }
+    out.flush()?;
+    Ok(bad)
+}
+
+fn answer(gate: &Gate, explain: bool, line: &Line) -> Value {
+    if explain {
+        wire::explanation(line.id.clone(), &gate.explain(&line.command, &line.context))
+    } else {
+        wire::verdict(line.id.clone(), &gate.classify(&line.command, &line.context))
+    }
+}
+
+fn read(bytes: &[u8], number: usize, context: &Context) -> Result<Line, Bad> {
+    let bad = |id: Option<Value>, error: String| Bad { id, error: format!("line {number}: {error}") };
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| bad(None, format!("not JSON: {error}")))?;
+    let Value::Object(mut object) = value else {
+        return Err(bad(None, "not a JSON object".into()));
+    };
+    let id = match object.remove("id") {
+        None => None,
+        Some(id @ (Value::String(_) | Value::Number(_))) => Some(id),
+        Some(_) => return Err(bad(None, "`id` is neither a string nor a number".into())),
+    };
+    let command = match object.remove("cmd") {
+        Some(Value::String(command)) => command,
+        Some(_) => return Err(bad(id, "`cmd` is not a string".into())),
+        None => return Err(bad(id, "`cmd` is missing".into())),
+    };
+    let mut context = context.clone();
+    let set = place(&mut object, &mut context);
+    match set {
+        Ok(()) => Ok(Line { id, command, context }),
+        Err(error) => Err(bad(id, error)),
+    }
+}
+
+/// Puts what a line says about the place on top of the context.
+fn place(object: &mut Map<String, Value>, context: &mut Context) -> Result<(), String> {
+    let mut absolute = |key: &str| match object.remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(path)) if path.starts_with('/') => Ok(Some(path)),
+        Some(_) => Err(format!("`{key}` is not an absolute path")),
+    };
+    if let Some(cwd) = absolute("cwd")? {
+        context.cwd = cwd;
+    }
+    if let Some(home) = absolute("home")? {
+        context.home = home;
+    }
+    match object.remove("workspace") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(path)) if path.starts_with('/') => context.workspaces = vec![path],
+        Some(Value::Array(paths)) if !paths.is_empty() => {
+            context.workspaces = paths
+                .iter()
+                .map(|path| path.as_str().filter(|path| path.starts_with('/')).map(str::to_owned))
+                .collect::<Option<_>>()
+                .ok_or("`workspace` holds something that is not an absolute path")?;
+        }
+        Some(_) => return Err("`workspace` is neither an absolute path nor a list of them".into()),
+    }
+    match object.remove("branch") {
+        None => {}
+        Some(Value::Null) => context.branch = None,
+        Some(Value::String(branch)) => context.branch = Some(branch),
+        Some(_) => return Err("`branch` is neither a string nor null".into()),
+    }
+    Ok(())
+}

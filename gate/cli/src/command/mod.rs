@@ -1,0 +1,168 @@
+//! The arguments, and one file for each verb.
+
+mod check;
+mod explain;
+
+use std::fmt;
+use std::io::{self, Write};
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use shellgate::model::context::Preset;
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "shellgate",
+    version,
+    about = "Judges shell commands before they run: allow, pass, ask or deny",
+    long_about = "Reads a shell command before it runs, works out what bash would really do with \
+                  it, and says allow, pass, ask or deny, with the reasons. Nothing is ever run.",
+    after_help = "EXIT STATUS:\n  0 allow   known to be harmless\n 10 pass    nothing against it, \
+                  not known to be harmless\n 20 ask     a person should agree\n 30 deny    must not \
+                  run\n  2 usage   the call could not be understood\n  1 error   something inside \
+                  failed, or a line of a batch was bad\n\nFILES:\n  $XDG_CONFIG_HOME/shellgate/policy.toml\n          \
+                  a person's policy (or ~/.config/shellgate/policy.toml)\n  .shellgate/policy.toml in the \
+                  workspace\n          a project's policy, which may only tighten\n\nThe batch form \
+                  reads neither of them, only --policy."
+)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Say whether a command may run.
+    Check(check::Arguments),
+    /// Show every stage: how a command is split and expanded, what runs, what it does, which rule spoke.
+    Explain(explain::Arguments),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff), e.g. `shellgate man | man -l -`.
+    Man,
+}
+
+/// Where the command would run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Place {
+    /// Directory the command would run in [default: this one; in batches /srv/app].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// Root of a workspace; may be given more than once [default: the repository around the
+    /// directory; in batches /srv/app].
+    #[arg(long = "workspace", value_name = "DIR")]
+    pub(crate) workspaces: Vec<String>,
+    /// Home directory [default: $HOME; in batches /home/dev].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) home: Option<String>,
+    /// Current branch of the repository [default: the one checked out; in batches feature/x].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+    /// Policy file to use in place of the person's own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<std::path::PathBuf>,
+    /// Which floors are relaxed.
+    #[arg(long, value_enum, default_value_t = PresetName::Hook)]
+    pub(crate) preset: PresetName,
+}
+
+/// The presets as arguments.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PresetName {
+    /// What is known to be harmless does not ask.
+    Hook,
+    /// Every substitution, every rm and every path in a temporary directory asks.
+    Protocol,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Hook => Self::Hook,
+            PresetName::Protocol => Self::Protocol,
+        }
+    }
+}
+
+/// Why a run ended without an answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The call or a file it names is at fault.
+    Usage(String),
+    /// Reading or writing failed.
+    Io(String, io::Error),
+    /// Whoever read the output went away.
+    Closed,
+}
+
+impl Failure {
+    /// The exit status: 2 for the caller's faults, 1 for ours.
+    pub(crate) const fn status(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Io(..) => 1,
+            Self::Closed => 0,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) => f.write_str(message),
+            Self::Io(what, error) => write!(f, "{what}: {error}"),
+            Self::Closed => f.write_str("the output was closed"),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Failures of writing to standard output.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::Closed
+        } else {
+            Self::Io("cannot write the answer".into(), error)
+        }
+    }
+}
+
+/// Does what the arguments say and gives the exit status.
+///
+/// # Errors
+/// See [`Failure`].
+pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    match arguments.verb {
+        Verb::Check(arguments) => check::run(&arguments),
+        Verb::Explain(arguments) => explain::run(&arguments),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "shellgate", &mut script);
+            io::stdout().lock().write_all(&script)?;
+            Ok(0)
+        }
+        Verb::Man => {
+            manual(&mut io::stdout().lock())?;
+            Ok(0)
+        }
+    }
+}
+
+/// One page: the program, then each verb with its options.
+fn manual(out: &mut dyn Write) -> io::Result<()> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let man = clap_mangen::Man::new(verb.clone());
+        writeln!(page, ".SH \"SHELLGATE {}\"", verb.get_name().to_uppercase())?;
+        man.render_description_section(&mut page)?;
+        man.render_options_section(&mut page)?;
+    }
+    out.write_all(&page)
+}
