@@ -3,9 +3,26 @@
 //! Takes a word and an [`Environ`]; gives fields, known in part. May import: model.
 //! Never: runs a command, looks at a file, or decides what is bad.
 
-use crate::model::script::{ProcessSubstitution, Substitution};
-use crate::model::span::{SourceId, Span};
-use crate::model::value::{Text, Unknown, Value};
+mod arithmetic;
+mod brace;
+mod parameter;
+pub mod pathname;
+mod quote;
+mod split;
+mod tilde;
+
+pub use pathname::Pattern;
+
+use crate::model::script::{
+    AssignmentValue, LimitKind, Part, ProcessSubstitution, Subscript, Substitution, Word,
+};
+use crate::model::span::{Site, SourceId, Span};
+use crate::model::value::{Field, Glob, Piece, Text, Unknown, Value};
+
+use tilde::Tilde;
+
+/// Levels of expansions inside each other.
+const DEPTH: usize = 64;
 
 /// The shell's state as expansion sees it. The interpreter implements it; tests have their own.
 pub trait Environ {
@@ -36,7 +53,514 @@ pub trait Environ {
     /// `braceexpand`, `nounset`, ...).
     fn option(&self, name: &str) -> bool;
     /// Notes that a limit was reached while expanding.
-    fn limit(&mut self, kind: crate::model::script::LimitKind, span: Span);
+    fn limit(&mut self, kind: LimitKind, span: Span);
     /// Fields one word may become, and bytes one value may have.
     fn limits(&self) -> (usize, usize);
+}
+
+/// Where a word stands that gives one text and no fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The value of an assignment: a tilde counts at its start and after each colon.
+    Assignment,
+    /// The body of a here-document: like a double-quoted string.
+    HereDocument,
+    /// The operand of `<<<`: a tilde counts at its start.
+    HereString,
+    /// The word of `case`.
+    CaseSubject,
+    /// An operand of `[[ ]]` that is not a pattern.
+    Conditional,
+    /// An arithmetic expression or a subscript, before it is evaluated: like a double-quoted string.
+    ArithmeticText,
+}
+
+/// The fields a word of a command becomes, in order: none where it expands to nothing and had no
+/// quotes. A last field that is unknown and [`crate::model::value::Arity::Many`] stands for more
+/// than is known, or than the limits let through.
+pub fn fields(word: &Word, environ: &mut dyn Environ) -> Vec<Field> {
+    Expander::new(environ, word.span).fields(word, false)
+}
+
+/// As [`fields`], for an operand of a declaration utility (`export`, `declare`, `local`,
+/// `readonly`, `typeset`): the value of an operand `name=value` is neither split nor a pattern.
+pub fn declaration_fields(word: &Word, environ: &mut dyn Environ) -> Vec<Field> {
+    Expander::new(environ, word.span).fields(word, true)
+}
+
+/// The text a word becomes where the shell neither splits nor looks for names.
+pub fn text(word: &Word, environ: &mut dyn Environ, mode: Mode) -> Text {
+    let mut expander = Expander::new(environ, word.span);
+    match mode {
+        Mode::Assignment => expander.flat(word, Tilde::Assignment, false),
+        Mode::HereString | Mode::CaseSubject | Mode::Conditional => {
+            expander.flat(word, Tilde::Start, false)
+        }
+        Mode::HereDocument | Mode::ArithmeticText => expander.flat(word, Tilde::None, true),
+    }
+}
+
+/// The pattern a word is after `case`'s arms or in `[[ == ]]`: quoted characters stand for
+/// themselves.
+pub fn pattern(word: &Word, environ: &mut dyn Environ) -> Pattern {
+    Expander::new(environ, word.span).pattern(word)
+}
+
+/// The value of an arithmetic expression as it stands in `(( ))`, `for (( ))` or a subscript,
+/// variables assigned on the way; `None` where it is not known or the expression is in error.
+pub fn arithmetic(word: &Word, environ: &mut dyn Environ) -> Option<i64> {
+    let mut expander = Expander::new(environ, word.span);
+    let text = expander.flat(word, Tilde::None, true);
+    arithmetic::evaluate(&mut expander, &text, word.span)
+}
+
+/// As [`arithmetic`], for text that is expanded already: operands of `let`, of `[[ -eq ]]`,
+/// values of variables with the integer attribute.
+pub fn arithmetic_text(text: &Text, environ: &mut dyn Environ, span: Span) -> Option<i64> {
+    arithmetic::evaluate(&mut Expander::new(environ, span), text, span)
+}
+
+/// Whether an unknown piece is surely a number: evaluated as an expression it runs nothing, and
+/// unquoted it is one field.
+pub fn is_number(cause: &Unknown) -> bool {
+    match cause {
+        Unknown::Arithmetic => true,
+        Unknown::Parameter(name) => matches!(
+            name.as_str(),
+            "?" | "#"
+                | "$"
+                | "RANDOM"
+                | "SRANDOM"
+                | "LINENO"
+                | "SECONDS"
+                | "EPOCHSECONDS"
+                | "UID"
+                | "EUID"
+                | "PPID"
+                | "BASHPID"
+                | "BASH_SUBSHELL"
+                | "SHLVL"
+        ),
+        _ => false,
+    }
+}
+
+/// A stretch of an expanded word before it is split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Run {
+    /// Known characters. `quoted`: they stand for themselves. `splits`: an unquoted expansion gave
+    /// them, so they are split and a backslash among them quotes in a pattern.
+    Text { text: String, quoted: bool, splits: bool },
+    /// Any characters.
+    Unknown { cause: Unknown, quoted: bool },
+    /// A piece of a pattern that is part of a value.
+    Glob { glob: Glob, quoted: bool },
+    /// Quotes around nothing.
+    Null,
+    /// The border between two elements of a list.
+    Break,
+    /// There may be more elements.
+    More(Unknown),
+}
+
+/// How sure it is that what is being expanded takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// It does.
+    Live,
+    /// It may.
+    Maybe,
+    /// It does not; it is looked at for the substitutions it holds.
+    Dry,
+}
+
+/// An atom of a word after brace expansion.
+#[derive(Clone, Debug)]
+enum Atom<'w> {
+    /// Unquoted characters.
+    Text(String),
+    /// Any other part of the source.
+    Part(&'w Part),
+    /// A part that brace expansion made.
+    Made(Part),
+}
+
+/// One expansion at work.
+struct Expander<'e> {
+    environ: &'e mut dyn Environ,
+    /// The whole word, for notes on limits.
+    span: Span,
+    /// Bytes that values may still give.
+    left: usize,
+    depth: usize,
+    effect: Effect,
+    /// Whether lists become several fields.
+    splits: bool,
+    /// Whether a quoted list without elements was met, which makes its quotes vanish.
+    vanished: bool,
+    noted: bool,
+}
+
+impl<'e> Expander<'e> {
+    fn new(environ: &'e mut dyn Environ, span: Span) -> Self {
+        let left = environ.limits().1.saturating_mul(16);
+        Self {
+            environ,
+            span,
+            left,
+            depth: 0,
+            effect: Effect::Live,
+            splits: false,
+            vanished: false,
+            noted: false,
+        }
+    }
+
+    fn note(&mut self, kind: LimitKind) {
+        if !self.noted {
+            self.noted = true;
+            self.environ.limit(kind, self.span);
+        }
+    }
+
+    fn site(&self) -> Site {
+        Site::new(self.environ.source(), self.span)
+    }
+
+    /// The value of a parameter. bash does not take IFS from the environment, so an IFS that nothing
+    /// has set is the usual one.
+    fn lookup(&self, name: &str) -> Value {
+        match self.environ.parameter(name) {
+            Value::Unknown(Unknown::Parameter(cause)) if name == "IFS" && cause == "IFS" => {
+                Value::literal(" \t\n")
+            }
+            other => other,
+        }
+    }
+
+    fn fields(&mut self, word: &Word, declaration: bool) -> Vec<Field> {
+        let (limit, _) = self.environ.limits();
+        let words = if self.environ.option("braceexpand") {
+            brace::expand(self, word)
+        } else {
+            brace::Expanded { words: vec![brace::atoms(word)], more: false }
+        };
+        let mut more = words.more;
+        let mut out = Vec::new();
+        for atoms in &words.words {
+            if out.len() > limit {
+                break;
+            }
+            let mut runs = Vec::new();
+            if declaration && tilde::assignment_end(atoms).is_some() {
+                self.splits = false;
+                self.atoms(atoms, Tilde::Word, false, &mut runs);
+                let quoted = split::starts_quoted(&runs);
+                let text = self.flatten(runs);
+                out.push(Field { text, site: self.site(), quoted, ..Field::default() });
+            } else {
+                self.splits = true;
+                self.atoms(atoms, Tilde::Word, false, &mut runs);
+                split::fields(self, runs, limit.saturating_add(1), &mut out);
+            }
+        }
+        if out.len() > limit {
+            out.truncate(limit);
+            more = true;
+        }
+        if more {
+            self.noted = false;
+            self.note(LimitKind::Fields);
+            out.push(Field {
+                text: Text::unknown(Unknown::Limit),
+                arity: crate::model::value::Arity::Many,
+                site: self.site(),
+                quoted: false,
+            });
+        }
+        out
+    }
+
+    /// A word as one text, without splitting.
+    fn flat(&mut self, word: &Word, tilde: Tilde, quoted: bool) -> Text {
+        let outer = std::mem::replace(&mut self.splits, false);
+        let mut runs = Vec::new();
+        self.atoms(&brace::atoms(word), tilde, quoted, &mut runs);
+        self.splits = outer;
+        self.flatten(runs)
+    }
+
+    fn flatten(&mut self, runs: Vec<Run>) -> Text {
+        let mut out = Text::empty();
+        for run in runs {
+            match run {
+                Run::Text { text, .. } => out.push_str(&text),
+                Run::Unknown { cause, .. } | Run::More(cause) => out.push(Piece::Unknown(cause)),
+                Run::Glob { glob, .. } => out.push(Piece::Glob(glob)),
+                Run::Break => out.push_str(" "),
+                Run::Null => {}
+            }
+        }
+        self.bounded(out)
+    }
+
+    /// The text, cut where it is longer than a value may be.
+    fn bounded(&mut self, text: Text) -> Text {
+        let limit = self.environ.limits().1;
+        let size: usize = text
+            .pieces()
+            .iter()
+            .map(|piece| match piece {
+                Piece::Literal(text) => text.len(),
+                Piece::Glob(glob) => glob.source().len(),
+                Piece::Unknown(_) => 16,
+            })
+            .fold(0, usize::saturating_add);
+        if size <= limit {
+            return text;
+        }
+        self.note(LimitKind::Bytes);
+        let mut out = Text::empty();
+        let mut left = limit;
+        for piece in text.pieces() {
+            match piece {
+                Piece::Literal(text) => {
+                    let kept = text.floor_char_boundary(left.min(text.len()));
+                    out.push_str(text.get(..kept).unwrap_or_default());
+                    left = left.saturating_sub(text.len());
+                }
+                other => {
+                    out.push(other.clone());
+                    left = left.saturating_sub(16);
+                }
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        out.push(Piece::Unknown(Unknown::Limit));
+        out
+    }
+
+    fn pattern(&mut self, word: &Word) -> Pattern {
+        let outer = std::mem::replace(&mut self.splits, false);
+        let mut runs = Vec::new();
+        self.atoms(&brace::atoms(word), Tilde::Start, false, &mut runs);
+        self.splits = outer;
+        let extended = self.environ.option("extglob");
+        let fold = self.environ.option("nocasematch");
+        Pattern::from_cells(&split::cells(runs), extended, fold)
+    }
+
+    fn atoms(&mut self, atoms: &[Atom], tilde: Tilde, quoted: bool, out: &mut Vec<Run>) {
+        let tilde = if quoted { Tilde::None } else { tilde };
+        // What follows in a word that begins like an assignment is part of its value.
+        let value = tilde == Tilde::Word && tilde::assignment_end(atoms).is_some();
+        for (at, atom) in atoms.iter().enumerate() {
+            match atom {
+                Atom::Text(text) => {
+                    let last = at + 1 == atoms.len();
+                    let tilde = if value && at > 0 { Tilde::Assignment } else { tilde };
+                    tilde::literal(self, text, tilde, at == 0, last, quoted, out);
+                }
+                Atom::Part(part) => self.part(part, quoted, out),
+                Atom::Made(part) => self.part(part, quoted, out),
+            }
+        }
+    }
+
+    /// The word of `${x:-w}` and its kin.
+    fn operand(&mut self, word: &Word, quoted: bool, out: &mut Vec<Run>) {
+        let start = out.len();
+        self.atoms(&brace::atoms(word), Tilde::Start, quoted, out);
+        for run in out.iter_mut().skip(start) {
+            if let Run::Text { quoted: false, splits, .. } = run {
+                *splits = true;
+            }
+        }
+    }
+
+    fn part(&mut self, part: &Part, quoted: bool, out: &mut Vec<Run>) {
+        if self.depth >= DEPTH {
+            self.note(LimitKind::Depth);
+            out.push(Run::Unknown { cause: Unknown::Limit, quoted });
+            return;
+        }
+        self.depth += 1;
+        self.part_within(part, quoted, out);
+        self.depth -= 1;
+    }
+
+    fn part_within(&mut self, part: &Part, quoted: bool, out: &mut Vec<Run>) {
+        match part {
+            Part::Literal(text, _) => {
+                out.push(Run::Text { text: text.clone(), quoted, splits: false });
+            }
+            Part::Escaped(text, _) | Part::SingleQuoted(text, _) | Part::AnsiQuoted(text, _) => {
+                out.push(if text.is_empty() {
+                    Run::Null
+                } else {
+                    Run::Text { text: text.clone(), quoted: true, splits: false }
+                });
+            }
+            Part::DoubleQuoted(parts, _) | Part::LocaleQuoted(parts, _) => {
+                let outer = std::mem::replace(&mut self.vanished, false);
+                let start = out.len();
+                for part in parts {
+                    self.part(part, true, out);
+                }
+                if out.len() == start && !self.vanished {
+                    out.push(Run::Null);
+                }
+                self.vanished = outer;
+            }
+            Part::Parameter(parameter, span) => {
+                parameter::expand(self, parameter, *span, quoted, out);
+            }
+            Part::CommandSubstitution(substitution, span) => {
+                let text = self.environ.substitute(substitution, *span);
+                self.value(&text, quoted, out);
+            }
+            Part::ProcessSubstitution(process, span) => {
+                let text = self.environ.process(process, *span);
+                self.value(&text, true, out);
+            }
+            Part::Arithmetic(word, span) => {
+                let text = self.flat(word, Tilde::None, true);
+                let number = arithmetic::evaluate(self, &text, *span);
+                self.value(&arithmetic::result(number), quoted, out);
+            }
+            Part::ArrayAssignment(assignment, _) => {
+                out.push(Run::Text {
+                    text: format!("{}=", assignment.name),
+                    quoted: true,
+                    splits: false,
+                });
+                match &assignment.value {
+                    AssignmentValue::Scalar(word) => {
+                        let text = self.flat(word, Tilde::Assignment, false);
+                        self.value(&text, true, out);
+                    }
+                    AssignmentValue::Array(elements) => {
+                        for element in elements {
+                            if let Some(subscript) = &element.subscript {
+                                self.flat(subscript, Tilde::None, true);
+                            }
+                            self.flat(&element.value, Tilde::Assignment, false);
+                        }
+                        let cause = Unknown::NotModelled("an array value");
+                        out.push(Run::Unknown { cause, quoted: true });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Appends the value an expansion gave.
+    fn value(&mut self, text: &Text, quoted: bool, out: &mut Vec<Run>) {
+        for piece in text.pieces() {
+            let size = match piece {
+                Piece::Literal(text) => text.len() + 8,
+                _ => 16,
+            };
+            if size > self.left {
+                self.left = 0;
+                self.note(LimitKind::Bytes);
+                let limit = Run::Unknown { cause: Unknown::Limit, quoted };
+                if out.last() != Some(&limit) {
+                    out.push(limit);
+                }
+                return;
+            }
+            self.left -= size;
+            out.push(match piece {
+                Piece::Literal(text) => Run::Text { text: text.clone(), quoted, splits: !quoted },
+                Piece::Unknown(cause) => Run::Unknown { cause: cause.clone(), quoted },
+                Piece::Glob(glob) => Run::Glob { glob: glob.clone(), quoted },
+            });
+        }
+    }
+
+    /// Appends the elements of a list, joined where it is one text.
+    fn list(&mut self, list: &parameter::List, quoted: bool, out: &mut Vec<Run>) {
+        let joined = if self.splits { list.star && quoted } else { true };
+        if !joined && quoted && list.items.is_empty() && list.open.is_none() {
+            self.vanished = true;
+        }
+        let separator = if !joined {
+            None
+        } else if list.star {
+            Some(split::Ifs::new(self).separator())
+        } else {
+            Some(Text::literal(" "))
+        };
+        let mut first = true;
+        for item in &list.items {
+            if self.left == 0 {
+                self.value(&Text::unknown(Unknown::Limit), quoted, out);
+                break;
+            }
+            if !first {
+                self.between(separator.as_ref(), quoted, out);
+            }
+            first = false;
+            if item.is_empty() && quoted && !joined {
+                self.left = self.left.saturating_sub(8);
+                out.push(Run::Null);
+            }
+            self.value(item, quoted, out);
+        }
+        if let Some(cause) = &list.open {
+            if !first {
+                if joined {
+                    // Whether a separator follows is as unknown as what follows it.
+                    out.push(Run::Unknown { cause: cause.clone(), quoted });
+                    return;
+                }
+                out.push(Run::Break);
+            }
+            out.push(if joined {
+                Run::Unknown { cause: cause.clone(), quoted }
+            } else {
+                Run::More(cause.clone())
+            });
+        }
+    }
+
+    fn between(&mut self, separator: Option<&Text>, quoted: bool, out: &mut Vec<Run>) {
+        match separator {
+            Some(separator) => self.value(separator, quoted, out),
+            None => {
+                self.left = self.left.saturating_sub(8);
+                out.push(Run::Break);
+            }
+        }
+    }
+
+    fn assign(&mut self, name: &str, subscript: Option<&Text>, value: Text) {
+        match self.effect {
+            Effect::Live => self.environ.assign(name, subscript, value),
+            Effect::Maybe => {
+                self.environ.assign(name, subscript, Text::unknown(Unknown::Joined));
+            }
+            Effect::Dry => {}
+        }
+    }
+
+    /// The subscript as the key of an element: evaluated unless the array is associative.
+    fn subscript(&mut self, value: &Value, word: &Word) -> parameter::Key {
+        let text = self.flat(word, Tilde::None, true);
+        if matches!(value, Value::Associative { .. }) {
+            return parameter::Key::Name(text);
+        }
+        match arithmetic::evaluate(self, &text, word.span) {
+            Some(index) => parameter::Key::Index(index),
+            None => parameter::Key::Unknown,
+        }
+    }
+}
+
+/// Whether a subscript names all elements.
+fn names_all(subscript: &Subscript) -> bool {
+    !matches!(subscript, Subscript::Index(_))
 }

@@ -1,0 +1,1142 @@
+//! Patterns: pathname expansion's, `case`'s and `[[ ]]`'s, those of `${x#p}` and `${x/p/r}`
+//! (POSIX.1-2024 XCU 2.14; Bash manual 3.5.8.1).
+//!
+//! Matching walks the pattern once and keeps the set of places in the subject it may have reached,
+//! so it never backtracks; the work is counted and what exceeds it is a Maybe. The subject is a
+//! row of tokens, some of which stand for any characters: the same walk answers whether a match is
+//! possible and whether it is certain.
+
+use crate::model::value::{Glob, Piece, Text, Truth, Unknown};
+
+/// Steps one match may take.
+const WORK: usize = 1 << 23;
+/// Levels of extended patterns inside each other.
+const DEPTH: usize = 32;
+
+/// A pattern, known in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    nodes: Vec<Node>,
+    fold: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Node {
+    Char(char),
+    One { dot: bool },
+    Any { dot: bool },
+    Deep,
+    Set { set: Set, dot: bool },
+    Extended(Kind, Vec<Vec<Node>>),
+    Unknown(Unknown),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Optional,
+    Any,
+    Some,
+    One,
+    Not,
+}
+
+/// A bracket expression.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Set {
+    negated: bool,
+    items: Vec<SetItem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SetItem {
+    Range(char, char),
+    Class(String),
+    /// Not known which characters.
+    Open,
+}
+
+/// A character of a pattern before it is read as one, with what is known of its quoting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// A character. `quoted` makes it stand for itself; `expanded` says that it comes from a value,
+    /// where a backslash still quotes.
+    Char { char: char, quoted: bool, expanded: bool },
+    /// Any characters.
+    Unknown(Unknown),
+    /// A piece of a pattern that an earlier expansion left.
+    Glob(Glob),
+}
+
+impl Cell {
+    fn active(&self) -> Option<char> {
+        match self {
+            Self::Char { char, quoted: false, .. } => Some(*char),
+            _ => None,
+        }
+    }
+}
+
+/// A place in the subject.
+#[derive(Clone, Debug)]
+enum Token {
+    Char(char),
+    One,
+    Set(Set),
+    /// Any characters; `slash` says whether a slash is among them.
+    Wild {
+        slash: bool,
+    },
+    /// Directly before a [`Token::Wild`] at the start of a name: nothing at all, or a first
+    /// character other than a dot.
+    Lead,
+}
+
+impl Pattern {
+    /// The pattern that a shell source text without quotes spells, extended patterns included.
+    pub fn parse(source: &str) -> Self {
+        let cells: Vec<Cell> =
+            source.chars().map(|char| Cell::Char { char, quoted: false, expanded: true }).collect();
+        Self::from_cells(&cells, true, false)
+    }
+
+    /// The pattern that matches exactly `text`.
+    pub fn literal(text: &str) -> Self {
+        Self { nodes: text.chars().map(Node::Char).collect(), fold: false }
+    }
+
+    pub(super) fn from_cells(cells: &[Cell], extended: bool, fold: bool) -> Self {
+        Self { nodes: Reader::new(cells, extended, false).nodes(0, cells.len(), 0), fold }
+    }
+
+    /// The string it is, where it matches one string only.
+    pub fn exact(&self) -> Option<String> {
+        if self.fold {
+            return None;
+        }
+        self.nodes
+            .iter()
+            .map(|node| if let Node::Char(char) = node { Some(*char) } else { None })
+            .collect()
+    }
+
+    /// Whether it is the empty pattern.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Why it is not known, where a part of it is not.
+    pub fn first_unknown(&self) -> Option<&Unknown> {
+        self.nodes.iter().find_map(|node| match node {
+            Node::Unknown(cause) => Some(cause),
+            _ => None,
+        })
+    }
+
+    /// Whether characters other than ASCII could be matched in a way that depends on the locale.
+    pub(super) fn counts_characters(&self) -> bool {
+        !self.nodes.iter().all(|node| matches!(node, Node::Char(_) | Node::Any { .. }))
+    }
+
+    fn reversed(&self) -> Self {
+        Self { nodes: reverse(&self.nodes), fold: self.fold }
+    }
+}
+
+fn reverse(nodes: &[Node]) -> Vec<Node> {
+    nodes
+        .iter()
+        .rev()
+        .map(|node| match node {
+            Node::Extended(kind, alternatives) => {
+                Node::Extended(*kind, alternatives.iter().map(|nodes| reverse(nodes)).collect())
+            }
+            other => other.clone(),
+        })
+        .collect()
+}
+
+/// Whether the whole of `subject` matches, as in `case` and `[[ == ]]`: slashes and dots are
+/// ordinary.
+pub fn matches(pattern: &Pattern, subject: &Text) -> Truth {
+    whole(pattern, subject, false)
+}
+
+/// As [`matches`], with the rules of pathnames: only `**` and unknown pieces match a slash, and a
+/// dot at the start of a name is matched by a dot only.
+pub fn matches_path(pattern: &Pattern, subject: &Text) -> Truth {
+    whole(pattern, subject, true)
+}
+
+fn whole(pattern: &Pattern, subject: &Text, path: bool) -> Truth {
+    let first = whole_tokens(pattern, &tokens(subject, path), path);
+    if first == Truth::No && subject.has_glob() && !subject.has_unknown() {
+        // The pattern in the subject may have matched no name and stand for itself.
+        let kept = Text::literal(subject.fill(""));
+        if whole_tokens(pattern, &tokens(&kept, path), path).is_possible() {
+            return Truth::Maybe;
+        }
+    }
+    first
+}
+
+fn whole_tokens(pattern: &Pattern, tokens: &[Token], path: bool) -> Truth {
+    let end = tokens.len();
+    let mut walk = Walk { tokens, path, fold: pattern.fold, work: WORK };
+    let start = walk.close(vec![0], false);
+    let possible = walk.row(&pattern.nodes, start, false, 0);
+    if walk.work == 0 {
+        return Truth::Maybe;
+    }
+    if !possible.contains(&end) {
+        return Truth::No;
+    }
+    let certain = walk.row(&pattern.nodes, vec![0], true, 0);
+    if walk.work > 0 && certain.contains(&end) { Truth::Yes } else { Truth::Maybe }
+}
+
+/// Whether `text`, after pathname expansion, can be `candidate`: Yes where it is exactly that, Maybe
+/// where a pattern or an unknown piece could become it.
+pub fn may_be(text: &Text, candidate: &str) -> Truth {
+    if let Some(exact) = text.exact() {
+        return Truth::from(exact == candidate);
+    }
+    if text.has_glob() && !text.has_unknown() && text.fill("") == candidate {
+        return Truth::Maybe;
+    }
+    let tokens: Vec<Token> = candidate.chars().map(Token::Char).collect();
+    reach(text, &tokens)
+}
+
+/// Whether `text`, after pathname expansion, can begin with `prefix`.
+pub fn may_start_with(text: &Text, prefix: &str) -> Truth {
+    if text.prefix().starts_with(prefix) {
+        return Truth::Yes;
+    }
+    if text.is_exact() {
+        return Truth::No;
+    }
+    let mut tokens: Vec<Token> = prefix.chars().map(Token::Char).collect();
+    tokens.push(Token::Wild { slash: true });
+    reach(text, &tokens)
+}
+
+/// Whether `text`, after pathname expansion, can end with `suffix`.
+pub fn may_end_with(text: &Text, suffix: &str) -> Truth {
+    if let Some(Piece::Literal(last)) = text.pieces().last()
+        && last.ends_with(suffix)
+    {
+        return Truth::Yes;
+    }
+    if text.is_exact() {
+        return Truth::from(suffix.is_empty());
+    }
+    let mut tokens = vec![Token::Wild { slash: true }];
+    tokens.extend(suffix.chars().map(Token::Char));
+    reach(text, &tokens)
+}
+
+fn reach(text: &Text, tokens: &[Token]) -> Truth {
+    let nodes = nodes_of(text);
+    let mut walk = Walk { tokens, path: true, fold: false, work: WORK };
+    let start = walk.close(vec![0], false);
+    let ends = walk.row(&nodes, start, false, 0);
+    if walk.work == 0 || ends.contains(&tokens.len()) { Truth::Maybe } else { Truth::No }
+}
+
+/// What a pattern does to a known string: the ends, in characters, of its matches that begin at
+/// `start`; `None` where that cannot be told.
+fn ends_from(
+    pattern: &Pattern,
+    tokens: &[Token],
+    start: usize,
+    work: &mut usize,
+) -> Option<Vec<usize>> {
+    let mut walk = Walk { tokens, path: false, fold: pattern.fold, work: *work };
+    let possible = walk.row(&pattern.nodes, vec![start], false, 0);
+    let certain = if pattern.first_unknown().is_some() {
+        walk.row(&pattern.nodes, vec![start], true, 0)
+    } else {
+        possible.clone()
+    };
+    *work = walk.work;
+    (walk.work > 0 && possible == certain && !has_open(&pattern.nodes)).then_some(possible)
+}
+
+fn has_open(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Unknown(_) => true,
+        Node::Set { set, .. } => set.items.contains(&SetItem::Open),
+        Node::Extended(_, alternatives) => alternatives.iter().any(|nodes| has_open(nodes)),
+        _ => false,
+    })
+}
+
+/// `text` without the shortest or longest prefix that matches; `None` where that cannot be told.
+pub(super) fn remove_prefix(text: &str, pattern: &Pattern, longest: bool) -> Option<String> {
+    let tokens: Vec<Token> = text.chars().map(Token::Char).collect();
+    let ends = ends_from(pattern, &tokens, 0, &mut { WORK })?;
+    let cut = if longest { ends.last() } else { ends.first() };
+    Some(text.chars().skip(cut.copied().unwrap_or(0)).collect())
+}
+
+/// `text` without the shortest or longest suffix that matches; `None` where that cannot be told.
+pub(super) fn remove_suffix(text: &str, pattern: &Pattern, longest: bool) -> Option<String> {
+    let tokens: Vec<Token> = text.chars().rev().map(Token::Char).collect();
+    let ends = ends_from(&pattern.reversed(), &tokens, 0, &mut { WORK })?;
+    let cut = if longest { ends.last() } else { ends.first() };
+    Some(text.chars().take(tokens.len().saturating_sub(cut.copied().unwrap_or(0))).collect())
+}
+
+/// The half-open ranges, in characters, that `${x/p/r}` replaces: the longest match at the leftmost
+/// place, all of them or the first; `None` where that cannot be told.
+pub(super) fn matches_in(text: &str, pattern: &Pattern, all: bool) -> Option<Vec<(usize, usize)>> {
+    let tokens: Vec<Token> = text.chars().map(Token::Char).collect();
+    let mut found = Vec::new();
+    let mut work = WORK;
+    let mut at = 0;
+    while at < tokens.len() {
+        let end = ends_from(pattern, &tokens, at, &mut work)?.last().copied();
+        match end {
+            Some(end) if end > at => {
+                found.push((at, end));
+                if !all {
+                    break;
+                }
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+    Some(found)
+}
+
+/// The longest match at the start of `text`, in characters; the outer `None` where it cannot be told.
+pub(super) fn longest_at_start(text: &str, pattern: &Pattern) -> Option<Option<usize>> {
+    let tokens: Vec<Token> = text.chars().map(Token::Char).collect();
+    Some(ends_from(pattern, &tokens, 0, &mut { WORK })?.last().copied())
+}
+
+/// The longest match at the end of `text`: its length in characters.
+pub(super) fn longest_at_end(text: &str, pattern: &Pattern) -> Option<Option<usize>> {
+    let tokens: Vec<Token> = text.chars().rev().map(Token::Char).collect();
+    Some(ends_from(&pattern.reversed(), &tokens, 0, &mut { WORK })?.last().copied())
+}
+
+/// Whether one character matches, as `${x^p}` asks.
+pub(super) fn matches_char(char: char, pattern: &Pattern) -> Option<bool> {
+    if pattern.nodes.is_empty() {
+        return Some(true);
+    }
+    let ends = ends_from(pattern, &[Token::Char(char)], 0, &mut { WORK })?;
+    Some(ends.contains(&1))
+}
+
+fn nodes_of(text: &Text) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for piece in text.pieces() {
+        match piece {
+            Piece::Literal(text) => nodes.extend(text.chars().map(Node::Char)),
+            Piece::Unknown(cause) => nodes.push(Node::Unknown(cause.clone())),
+            Piece::Glob(glob) => nodes.extend(glob_nodes(glob)),
+        }
+    }
+    nodes
+}
+
+fn glob_nodes(glob: &Glob) -> Vec<Node> {
+    match glob {
+        Glob::Any => vec![Node::Any { dot: false }],
+        Glob::One => vec![Node::One { dot: false }],
+        Glob::Deep => vec![Node::Deep],
+        Glob::Set(source) => source_nodes(source, false),
+        Glob::Extended(source) => source_nodes(source, true),
+    }
+}
+
+fn source_nodes(source: &str, dot: bool) -> Vec<Node> {
+    let cells: Vec<Cell> =
+        source.chars().map(|char| Cell::Char { char, quoted: false, expanded: true }).collect();
+    Reader::new(&cells, true, dot).nodes(0, cells.len(), 0)
+}
+
+/// The subject as tokens.
+fn tokens(text: &Text, path: bool) -> Vec<Token> {
+    let mut out = Vec::new();
+    for piece in text.pieces() {
+        let at_start = matches!(out.last(), None | Some(Token::Char('/')));
+        match piece {
+            Piece::Literal(text) => out.extend(text.chars().map(Token::Char)),
+            Piece::Unknown(_) => out.push(Token::Wild { slash: true }),
+            Piece::Glob(Glob::Any) => {
+                if path && at_start {
+                    out.push(Token::Lead);
+                }
+                out.push(Token::Wild { slash: false });
+            }
+            Piece::Glob(Glob::One) => out.push(Token::One),
+            Piece::Glob(Glob::Deep) => out.push(Token::Wild { slash: true }),
+            Piece::Glob(Glob::Set(source)) => match source_nodes(source, false).as_slice() {
+                [Node::Set { set, .. }] => out.push(Token::Set(set.clone())),
+                [Node::Char(char)] => out.push(Token::Char(*char)),
+                _ => out.push(Token::Wild { slash: false }),
+            },
+            Piece::Glob(Glob::Extended(_)) => out.push(Token::Wild { slash: false }),
+        }
+    }
+    out
+}
+
+/// One walk of a pattern along a subject.
+struct Walk<'a> {
+    tokens: &'a [Token],
+    path: bool,
+    fold: bool,
+    work: usize,
+}
+
+impl Walk<'_> {
+    fn spend(&mut self, amount: usize) -> bool {
+        self.work = self.work.saturating_sub(amount.max(1));
+        self.work > 0
+    }
+
+    /// Adds the places that are reached because a run of any characters may be empty; in order,
+    /// each once.
+    fn close(&mut self, mut places: Vec<usize>, certain: bool) -> Vec<usize> {
+        if !certain {
+            let mut at = 0;
+            while let Some(&place) = places.get(at) {
+                match self.tokens.get(place) {
+                    Some(Token::Wild { .. }) => places.push(place + 1),
+                    Some(Token::Lead) => places.push(place + 2),
+                    _ => {}
+                }
+                at += 1;
+                if at % 4096 == 0 {
+                    places.dedup();
+                }
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    fn row(
+        &mut self,
+        nodes: &[Node],
+        start: Vec<usize>,
+        certain: bool,
+        depth: usize,
+    ) -> Vec<usize> {
+        let mut places = start;
+        for node in nodes {
+            if places.is_empty() || !self.spend(places.len()) {
+                return Vec::new();
+            }
+            places = self.step(node, &places, certain, depth);
+        }
+        places
+    }
+
+    fn step(&mut self, node: &Node, places: &[usize], certain: bool, depth: usize) -> Vec<usize> {
+        match node {
+            Node::Char(char) => {
+                let (char, fold) = (*char, self.fold);
+                self.one(
+                    places,
+                    certain,
+                    true,
+                    |other| equal(char, other, fold),
+                    |set| set.has(char).is_possible(),
+                    char == '.',
+                )
+            }
+            Node::One { dot } => self.one(places, certain, *dot, |_| true, |_| true, *dot),
+            Node::Set { set, dot } => {
+                let fold = self.fold;
+                let wanted = move |char: char| {
+                    let truth = if fold {
+                        char.to_lowercase()
+                            .chain(char.to_uppercase())
+                            .fold(set.has(char), |truth, char| truth.or(set.has(char)))
+                    } else {
+                        set.has(char)
+                    };
+                    if certain { truth == Truth::Yes } else { truth.is_possible() }
+                };
+                self.one(places, certain, *dot, wanted, |_| true, *dot)
+            }
+            Node::Any { dot } => self.any(places, certain, *dot, !self.path),
+            Node::Deep => {
+                if certain && self.path {
+                    Vec::new()
+                } else {
+                    self.any(places, certain, true, true)
+                }
+            }
+            Node::Unknown(_) => {
+                if certain {
+                    Vec::new()
+                } else {
+                    self.any(places, false, true, true)
+                }
+            }
+            Node::Extended(kind, alternatives) => {
+                if depth > DEPTH {
+                    return if certain { Vec::new() } else { self.any(places, false, true, true) };
+                }
+                self.extended(*kind, alternatives, places, certain, depth)
+            }
+        }
+    }
+
+    /// A dot at the start of a name in a path.
+    fn leads(&self, place: usize) -> bool {
+        self.path
+            && matches!(self.tokens.get(place), Some(Token::Char('.')))
+            && match place.checked_sub(1) {
+                None => true,
+                Some(before) => matches!(self.tokens.get(before), Some(Token::Char('/'))),
+            }
+    }
+
+    /// A node of one character. `dot`: it may match a leading dot. `lone_dot`: it is a dot itself.
+    fn one(
+        &mut self,
+        places: &[usize],
+        certain: bool,
+        dot: bool,
+        wanted: impl Fn(char) -> bool,
+        set_wanted: impl Fn(&Set) -> bool,
+        lone_dot: bool,
+    ) -> Vec<usize> {
+        let literal_slash = dot && wanted('/') && !wanted('x');
+        let mut out = Vec::with_capacity(places.len());
+        for &place in places {
+            let next = match self.tokens.get(place) {
+                Some(Token::Char(char)) => {
+                    let slash = self.path && *char == '/' && !literal_slash;
+                    (wanted(*char) && !slash && (dot || !self.leads(place))).then_some(place + 1)
+                }
+                Some(Token::One) => {
+                    // Certain only for a node that takes every character.
+                    let every = wanted('\u{0}') && wanted('x') && wanted('.');
+                    (if certain { every && !self.path } else { !(self.path && literal_slash) })
+                        .then_some(place + 1)
+                }
+                Some(Token::Set(set)) => {
+                    let every = wanted('\u{0}') && wanted('x') && wanted('.');
+                    (if certain { every && !self.path } else { set_wanted(set) })
+                        .then_some(place + 1)
+                }
+                Some(Token::Wild { slash }) => {
+                    (!certain && (*slash || !literal_slash)).then_some(place)
+                }
+                Some(Token::Lead) => {
+                    (!certain && !literal_slash && !(lone_dot && !wanted('x'))).then_some(place + 1)
+                }
+                None => None,
+            };
+            out.extend(next);
+        }
+        self.close(out, certain)
+    }
+
+    /// A node of any characters.
+    fn any(&mut self, places: &[usize], certain: bool, dot: bool, slash: bool) -> Vec<usize> {
+        let Some(&first) = places.first() else { return Vec::new() };
+        let mut out = Vec::new();
+        let mut wanted = places.iter().copied().peekable();
+        let mut carry = false;
+        for place in first..=self.tokens.len() {
+            if !carry && wanted.peek().is_none() {
+                break;
+            }
+            if wanted.next_if_eq(&place).is_some() {
+                if !dot && self.leads(place) {
+                    out.push(place);
+                    if !carry {
+                        continue;
+                    }
+                } else {
+                    carry = true;
+                }
+            }
+            if carry {
+                if out.last() != Some(&place) {
+                    out.push(place);
+                }
+                carry = match self.tokens.get(place) {
+                    Some(Token::Char('/')) => slash,
+                    Some(Token::Wild { slash: true }) => slash || !certain,
+                    Some(Token::Lead) => true,
+                    Some(_) => true,
+                    None => false,
+                };
+            }
+        }
+        self.spend(out.len());
+        self.close(out, certain)
+    }
+
+    fn extended(
+        &mut self,
+        kind: Kind,
+        alternatives: &[Vec<Node>],
+        places: &[usize],
+        certain: bool,
+        depth: usize,
+    ) -> Vec<usize> {
+        match kind {
+            Kind::One => self.choice(alternatives, places, certain, depth),
+            Kind::Optional => {
+                let mut out = self.choice(alternatives, places, certain, depth);
+                out.extend_from_slice(places);
+                self.close(out, certain)
+            }
+            Kind::Any | Kind::Some => {
+                let mut seen: std::collections::BTreeSet<usize> = std::collections::BTreeSet::new();
+                if kind == Kind::Any {
+                    seen.extend(places);
+                }
+                let mut front = places.to_vec();
+                while !front.is_empty() && self.spend(front.len()) {
+                    let reached = self.choice(alternatives, &front, certain, depth);
+                    front = reached.into_iter().filter(|place| seen.insert(*place)).collect();
+                }
+                seen.into_iter().collect()
+            }
+            Kind::Not => {
+                let mut out = std::collections::BTreeSet::new();
+                for &place in places {
+                    let all = self.any(&[place], certain, true, !self.path);
+                    let start = self.close(vec![place], !certain);
+                    let inner = self.choice(alternatives, &start, !certain, depth);
+                    if !self.spend(all.len()) {
+                        return Vec::new();
+                    }
+                    out.extend(all.into_iter().filter(|end| inner.binary_search(end).is_err()));
+                }
+                let out = out.into_iter().collect();
+                self.close(out, certain)
+            }
+        }
+    }
+
+    fn choice(
+        &mut self,
+        alternatives: &[Vec<Node>],
+        places: &[usize],
+        certain: bool,
+        depth: usize,
+    ) -> Vec<usize> {
+        let mut out = Vec::new();
+        for nodes in alternatives {
+            out.extend(self.row(nodes, places.to_vec(), certain, depth + 1));
+        }
+        self.close(out, certain)
+    }
+}
+
+fn equal(left: char, right: char, fold: bool) -> bool {
+    left == right || (fold && left.to_lowercase().eq(right.to_lowercase()))
+}
+
+impl Set {
+    fn has(&self, char: char) -> Truth {
+        let inside = self.items.iter().fold(Truth::No, |truth, item| {
+            truth.or(match item {
+                SetItem::Range(from, to) => Truth::from(*from <= char && char <= *to),
+                SetItem::Class(name) => in_class(name, char),
+                SetItem::Open => Truth::Maybe,
+            })
+        });
+        if self.negated { inside.negate() } else { inside }
+    }
+}
+
+fn in_class(name: &str, char: char) -> Truth {
+    let ascii = match name {
+        "alnum" => char.is_ascii_alphanumeric(),
+        "alpha" => char.is_ascii_alphabetic(),
+        "ascii" => return Truth::from(char.is_ascii()),
+        "blank" => char == ' ' || char == '\t',
+        "cntrl" => char.is_ascii_control(),
+        "digit" => return Truth::from(char.is_ascii_digit()),
+        "graph" => char.is_ascii_graphic(),
+        "lower" => char.is_ascii_lowercase(),
+        "print" => char.is_ascii_graphic() || char == ' ',
+        "punct" => char.is_ascii_punctuation(),
+        "space" => char.is_ascii_whitespace() || char == '\u{b}',
+        "upper" => char.is_ascii_uppercase(),
+        "word" => char.is_ascii_alphanumeric() || char == '_',
+        "xdigit" => return Truth::from(char.is_ascii_hexdigit()),
+        _ => return Truth::No,
+    };
+    // What another character belongs to depends on the locale.
+    if char.is_ascii() { Truth::from(ascii) } else { Truth::Maybe }
+}
+
+/// Reads cells as a pattern. Brackets are paired once, so reading is linear.
+pub(super) struct Reader<'a> {
+    cells: &'a [Cell],
+    /// For an opening bracket the place of its closing one, else 0.
+    closing: Vec<usize>,
+    extended: bool,
+    dot: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(cells: &'a [Cell], extended: bool, dot: bool) -> Self {
+        let mut closing = vec![0; cells.len()];
+        let mut open = Vec::new();
+        for (at, cell) in cells.iter().enumerate() {
+            match cell.active() {
+                Some('(') => open.push(at),
+                Some(')') => {
+                    if let Some(start) = open.pop()
+                        && let Some(slot) = closing.get_mut::<usize>(start)
+                    {
+                        *slot = at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { cells, closing, extended, dot }
+    }
+
+    /// The end of the extended pattern whose kind stands at `at`, one past its bracket.
+    pub(super) fn extended_end(&self, at: usize) -> Option<usize> {
+        let cell = self.cells.get(at)?;
+        if !matches!(cell.active(), Some('?' | '*' | '+' | '@' | '!'))
+            || self.cells.get(at + 1)?.active() != Some('(')
+            // The parser admits such a bracket inside a word only where extended patterns are on.
+            || (!self.extended && matches!(cell, Cell::Char { expanded: true, .. }))
+        {
+            return None;
+        }
+        match self.closing.get(at + 1) {
+            Some(0) | None => None,
+            Some(end) => Some(end + 1),
+        }
+    }
+
+    /// The end of the bracket expression that begins at `at`, one past its bracket.
+    pub(super) fn set_end(&self, at: usize, path: bool) -> Option<usize> {
+        let mut next = at + 1;
+        if matches!(self.cells.get(next)?.active(), Some('!' | '^')) {
+            next += 1;
+        }
+        let first = next;
+        while let Some(cell) = self.cells.get(next) {
+            match cell.active() {
+                Some(']') if next > first => return Some(next + 1),
+                Some('/') if path => return None,
+                Some('\\') if matches!(cell, Cell::Char { expanded: true, .. }) => next += 1,
+                Some('[') => next = self.class_end(next).map_or(next, |end| end - 1),
+                None if path && matches!(cell, Cell::Char { char: '/', .. }) => return None,
+                _ => {}
+            }
+            next += 1;
+        }
+        None
+    }
+
+    /// The end of `[:name:]`, `[=c=]` or `[.c.]`, one past its bracket.
+    fn class_end(&self, at: usize) -> Option<usize> {
+        let mark = self.cells.get(at + 1)?.active()?;
+        if !matches!(mark, ':' | '=' | '.') {
+            return None;
+        }
+        (at + 3..at + 24)
+            .find(|end| {
+                self.cells.get(*end).and_then(Cell::active) == Some(']')
+                    && self.cells.get(end - 1).and_then(Cell::active) == Some(mark)
+            })
+            .map(|end| end + 1)
+    }
+
+    fn set(&self, at: usize, end: usize) -> Set {
+        let mut next = at + 1;
+        let mut set = Set::default();
+        if matches!(self.cells.get(next).and_then(Cell::active), Some('!' | '^')) {
+            set.negated = true;
+            next += 1;
+        }
+        let end = end.saturating_sub(1);
+        while next < end {
+            if self.cells.get(next).and_then(Cell::active) == Some('[')
+                && let Some(close) = self.class_end(next)
+            {
+                set.items.push(self.class(next, close));
+                next = close;
+                continue;
+            }
+            let (Some(from), after) = self.set_char(next) else {
+                set.items.push(SetItem::Open);
+                next += 1;
+                continue;
+            };
+            next = after;
+            let dash = self.cells.get(next).and_then(Cell::active) == Some('-') && next + 1 < end;
+            if dash {
+                let opens_class = self.cells.get(next + 1).and_then(Cell::active) == Some('[')
+                    && self.class_end(next + 1).is_some();
+                match self.set_char(next + 1) {
+                    (Some(to), after) if !opens_class => {
+                        set.items.push(SetItem::Range(from, to));
+                        next = after;
+                    }
+                    _ => {
+                        set.items.push(SetItem::Open);
+                        next += 1;
+                    }
+                }
+            } else {
+                set.items.push(SetItem::Range(from, from));
+            }
+        }
+        set
+    }
+
+    fn set_char(&self, at: usize) -> (Option<char>, usize) {
+        match self.cells.get(at) {
+            Some(Cell::Char { char: '\\', quoted: false, expanded: true }) => {
+                match self.cells.get(at + 1) {
+                    Some(Cell::Char { char, .. }) => (Some(*char), at + 2),
+                    _ => (None, at + 1),
+                }
+            }
+            Some(Cell::Char { char, .. }) => (Some(*char), at + 1),
+            _ => (None, at + 1),
+        }
+    }
+
+    fn class(&self, at: usize, close: usize) -> SetItem {
+        let mark = self.cells.get(at + 1).and_then(Cell::active);
+        let name: String = self
+            .cells
+            .get(at + 2..close.saturating_sub(2))
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Cell::active)
+            .collect();
+        let mut chars = name.chars();
+        match (mark, chars.next(), chars.next()) {
+            (Some(':'), ..) => SetItem::Class(name),
+            (_, Some(char), None) => SetItem::Range(char, char),
+            _ => SetItem::Open,
+        }
+    }
+
+    fn nodes(&self, start: usize, end: usize, depth: usize) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let mut at = start;
+        while at < end {
+            let Some(cell) = self.cells.get(at) else { break };
+            at += 1;
+            match cell {
+                Cell::Unknown(cause) => nodes.push(Node::Unknown(cause.clone())),
+                Cell::Glob(glob) => nodes.extend(glob_nodes(glob)),
+                Cell::Char { char, quoted: true, .. } => nodes.push(Node::Char(*char)),
+                Cell::Char { char, expanded, .. } => {
+                    if let Some(close) = self.extended_end(at - 1).filter(|close| *close <= end) {
+                        nodes.push(self.extended_node(*char, at + 1, close - 1, depth));
+                        at = close;
+                        continue;
+                    }
+                    match char {
+                        '*' => {
+                            if !matches!(nodes.last(), Some(Node::Any { .. })) {
+                                nodes.push(Node::Any { dot: self.dot });
+                            }
+                        }
+                        '?' => nodes.push(Node::One { dot: self.dot }),
+                        '[' => match self.set_end(at - 1, false).filter(|close| *close <= end) {
+                            Some(close) => {
+                                let set = self.set(at - 1, close);
+                                nodes.push(Node::Set { set, dot: self.dot });
+                                at = close;
+                            }
+                            None => nodes.push(Node::Char('[')),
+                        },
+                        '\\' if *expanded => match self.cells.get(at).filter(|_| at < end) {
+                            Some(Cell::Char { char, .. }) => {
+                                nodes.push(Node::Char(*char));
+                                at += 1;
+                            }
+                            _ => nodes.push(Node::Char('\\')),
+                        },
+                        other => nodes.push(Node::Char(*other)),
+                    }
+                }
+            }
+        }
+        nodes
+    }
+
+    fn extended_node(&self, kind: char, start: usize, end: usize, depth: usize) -> Node {
+        if depth >= DEPTH {
+            return Node::Unknown(Unknown::Limit);
+        }
+        let kind = match kind {
+            '?' => Kind::Optional,
+            '*' => Kind::Any,
+            '+' => Kind::Some,
+            '@' => Kind::One,
+            _ => Kind::Not,
+        };
+        let mut alternatives = Vec::new();
+        let (mut from, mut at) = (start, start);
+        while at < end {
+            match self.cells.get(at).and_then(Cell::active) {
+                Some('(') => {
+                    at = self.closing.get(at).copied().filter(|close| *close > at).unwrap_or(at);
+                }
+                Some('|') => {
+                    alternatives.push(self.nodes(from, at, depth + 1));
+                    from = at + 1;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        alternatives.push(self.nodes(from, end, depth + 1));
+        Node::Extended(kind, alternatives)
+    }
+}
+
+/// Pathname expansion of one field: which of its characters are a pattern.
+/// `None` where none is, so that the characters stand as they are.
+pub(super) fn expand(cells: &[Cell], options: &Options) -> Option<Text> {
+    let reader = Reader::new(cells, options.extended, false);
+    let mut text = Text::empty();
+    let mut found = false;
+    let mut at = 0;
+    // Brackets are looked for once per name of the path: without a closing one there is no set.
+    let mut no_set_before = 0;
+    while let Some(cell) = cells.get(at) {
+        at += 1;
+        let start_of_name = text.is_empty()
+            || text
+                .pieces()
+                .last()
+                .is_some_and(|piece| matches!(piece, Piece::Literal(text) if text.ends_with('/')));
+        match cell {
+            Cell::Unknown(cause) => text.push(Piece::Unknown(cause.clone())),
+            Cell::Glob(glob) => text.push(Piece::Glob(glob.clone())),
+            Cell::Char { char, quoted: true, .. } => push_folded(&mut text, *char, options),
+            Cell::Char { char, expanded, .. } => {
+                if let Some(end) = reader.extended_end(at - 1) {
+                    text.push(span_piece(cells, at - 1, end, Glob::Extended));
+                    found = true;
+                    at = end;
+                    continue;
+                }
+                match char {
+                    '*' => {
+                        let double = cells.get(at).and_then(Cell::active) == Some('*');
+                        let mut end = at;
+                        while cells.get(end).and_then(Cell::active) == Some('*')
+                            && reader.extended_end(end).is_none()
+                        {
+                            end += 1;
+                        }
+                        let closes = match cells.get(end) {
+                            None => true,
+                            Some(Cell::Char { char, .. }) => *char == '/',
+                            Some(_) => false,
+                        };
+                        let deep =
+                            double && options.globstar && start_of_name && closes && end == at + 1;
+                        at = end;
+                        let glob = if deep { Glob::Deep } else { Glob::Any };
+                        text.push(Piece::Glob(options.leading(glob, start_of_name)));
+                        found = true;
+                    }
+                    '?' => {
+                        text.push(Piece::Glob(options.leading(Glob::One, start_of_name)));
+                        found = true;
+                    }
+                    '[' if at > no_set_before => match reader.set_end(at - 1, true) {
+                        Some(end) => {
+                            let piece = span_piece(cells, at - 1, end, Glob::Set);
+                            text.push(match piece {
+                                Piece::Glob(glob) => {
+                                    Piece::Glob(options.leading(glob, start_of_name))
+                                }
+                                other => other,
+                            });
+                            found = true;
+                            at = end;
+                        }
+                        None => {
+                            no_set_before = cells
+                                .iter()
+                                .skip(at)
+                                .position(|cell| cell.active() == Some('/'))
+                                .map_or(cells.len(), |offset| at + offset);
+                            text.push_str("[");
+                        }
+                    },
+                    '\\' if *expanded => match cells.get(at) {
+                        Some(Cell::Char { char, .. }) => {
+                            text.push(Piece::Glob(Glob::Set(format!("\\{char}"))));
+                            at += 1;
+                        }
+                        _ => text.push_str("\\"),
+                    },
+                    other => push_folded(&mut text, *other, options),
+                }
+            }
+        }
+    }
+    found.then_some(text)
+}
+
+fn push_folded(text: &mut Text, char: char, options: &Options) {
+    let (lower, upper) = (char.to_ascii_lowercase(), char.to_ascii_uppercase());
+    if options.fold && lower != upper {
+        text.push(Piece::Glob(Glob::Set(format!("[{lower}{upper}]"))));
+    } else {
+        text.push_str(char.encode_utf8(&mut [0; 4]));
+    }
+}
+
+fn span_piece(cells: &[Cell], start: usize, end: usize, make: fn(String) -> Glob) -> Piece {
+    let mut source = String::new();
+    for cell in cells.get(start..end).unwrap_or_default() {
+        match cell {
+            Cell::Char { char, quoted, .. } => {
+                if *quoted && !char.is_alphanumeric() {
+                    source.push('\\');
+                }
+                source.push(*char);
+            }
+            Cell::Unknown(cause) => return Piece::Unknown(cause.clone()),
+            Cell::Glob(glob) => source.push_str(glob.source()),
+        }
+    }
+    Piece::Glob(make(source))
+}
+
+/// The shell options that pathname expansion minds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    pub(super) extended: bool,
+    pub(super) globstar: bool,
+    pub(super) dotglob: bool,
+    /// `nocaseglob`
+    pub(super) fold: bool,
+}
+
+impl Options {
+    /// With `dotglob`, a pattern at the start of a name takes the form that matches a dot too.
+    fn leading(&self, glob: Glob, start_of_name: bool) -> Glob {
+        if self.dotglob && start_of_name && glob != Glob::Deep {
+            Glob::Extended(glob.source().to_owned())
+        } else {
+            glob
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pattern, matches, matches_path, may_be, may_start_with};
+    use crate::model::value::{Glob, Piece, Text, Truth, Unknown};
+
+    fn glob(source: &str) -> Text {
+        let mut text = Text::empty();
+        for char in source.chars() {
+            match char {
+                '*' => text.push(Piece::Glob(Glob::Any)),
+                '?' => text.push(Piece::Glob(Glob::One)),
+                '%' => text.push(Piece::Unknown(Unknown::Output)),
+                other => text.push_str(&other.to_string()),
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn known_strings_match_as_in_bash() {
+        for (pattern, subject, expect) in [
+            ("a*c", "abbc", true),
+            ("a*c", "abb", false),
+            ("*.tar.*", "x.tar.gz", true),
+            ("[!a-c]x", "dx", true),
+            ("[!a-c]x", "bx", false),
+            ("[]a]", "]", true),
+            ("[[:digit:]]?", "7z", true),
+            ("@(a|b|c*)d", "cccd", true),
+            ("+(ab)", "ababab", true),
+            ("+(ab)", "ababa", false),
+            ("!(*.txt)", "a.md", true),
+            ("!(*.txt)", "a.txt", false),
+            ("?(x)y", "y", true),
+            ("*(a|b)c", "abbac", true),
+            ("a[", "a[", true),
+            ("\\*", "*", true),
+            ("\\*", "x", false),
+            ("a\\?b*", "a?bc", true),
+            ("!(!(a))", "a", true),
+            ("!(!(a))", "b", false),
+        ] {
+            let truth = matches(&Pattern::parse(pattern), &Text::literal(subject));
+            assert_eq!(truth, Truth::from(expect), "{pattern} on {subject}");
+        }
+    }
+
+    #[test]
+    fn unknown_subjects_are_possible_certain_or_neither() {
+        for (pattern, subject, expect) in [
+            ("*", "%", Truth::Yes),
+            ("a*", "a%", Truth::Yes),
+            ("b*", "a%", Truth::No),
+            ("*.sh", "%.txt", Truth::No),
+            ("*.txt", "%.txt", Truth::Yes),
+            ("a?", "a%", Truth::Maybe),
+            ("!(x)", "%", Truth::Maybe),
+            ("", "%", Truth::Maybe),
+        ] {
+            assert_eq!(
+                matches(&Pattern::parse(pattern), &glob(subject)),
+                expect,
+                "{pattern} {subject}"
+            );
+        }
+    }
+
+    #[test]
+    fn patterns_reach_paths() {
+        for (text, path, expect) in [
+            ("/e*/passw?", "/etc/passwd", Truth::Maybe),
+            ("/e*/passw?", "/etc/x/passwd", Truth::No),
+            ("*", ".env", Truth::No),
+            (".e?v", ".env", Truth::Maybe),
+            ("/b?n/r*", "/bin/rm", Truth::Maybe),
+            ("%/x", "/a/b/x", Truth::Maybe),
+            ("%/x", "/a/b/y", Truth::No),
+            ("/etc", "/etc", Truth::Yes),
+        ] {
+            assert_eq!(may_be(&glob(text), path), expect, "{text} {path}");
+        }
+        assert_eq!(may_start_with(&glob("/e*/x"), "/etc/"), Truth::Maybe);
+        assert_eq!(may_start_with(&glob("/e*/x"), "/usr/"), Truth::No);
+        assert_eq!(may_start_with(&glob("/etc/*"), "/etc/"), Truth::Yes);
+        assert_eq!(matches_path(&Pattern::parse(".env*"), &glob("*")), Truth::No);
+        assert_eq!(matches_path(&Pattern::parse("/srv/*"), &glob("/srv/?")), Truth::Yes);
+    }
+
+    #[test]
+    fn hostile_patterns_end() {
+        let pattern = Pattern::parse(&"*a".repeat(3000));
+        let subject = Text::literal("a".repeat(20000) + "b");
+        assert_ne!(matches(&pattern, &subject), Truth::Yes);
+        let pattern = Pattern::parse(&"!(".repeat(500));
+        assert_eq!(matches(&pattern, &Text::literal("x")), Truth::No);
+    }
+}
