@@ -1,1 +1,93 @@
 //! From text to script: tokens, commands, lists; what is not understood is a gap.
+//!
+//! Takes a text and limits; gives a [`Parsed`]. May import: model.
+//! Never: fails, expands, runs, or judges. Each byte is in a token, a comment, a here-document or a
+//! gap. The reader follows bash 5.2; where bash rejects a text, everything that can be read before
+//! and behind the fault is still in the script.
+
+mod ansi;
+mod command;
+mod condition;
+mod heredoc;
+mod lower;
+mod odd;
+mod parameter;
+mod reader;
+mod word;
+
+use crate::model::context::Limits;
+use crate::model::script::{ArrayElement, Assignment, Gap, Parsed, Word};
+use reader::{Quoted, Reader, Stop};
+
+/// What the reader has to know about the shell that reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dialect {
+    /// Whether `shopt -s extglob` is on.
+    pub extglob: bool,
+    /// Levels of nesting that are used up already, of [`Limits::depth`].
+    pub depth: usize,
+}
+
+/// Reads a whole text as bash does with its default options. Spans count in `text`.
+pub fn parse(text: &str, limits: &Limits) -> Parsed {
+    parse_in(text, limits, Dialect::default())
+}
+
+/// Reads a whole text in a given dialect.
+pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
+    let mut reader = Reader::new(text, limits, dialect);
+    let script = reader.script();
+    let (gaps, comments) = reader.finish();
+    Parsed { script, gaps, comments }
+}
+
+/// Reads a text as the inside of a here-document: `"` is ordinary, `$`, backquotes and backslashes
+/// before them work. For unquoted here-documents and values that are expanded once more (`${x@P}`).
+pub fn parse_double_quoted(text: &str, limits: &Limits, dialect: Dialect) -> (Word, Vec<Gap>) {
+    inside(text, limits, dialect, Quoted::Text)
+}
+
+/// Reads a text as an arithmetic expression, that is like the inside of `$(( ))`.
+pub fn parse_arithmetic_word(text: &str, limits: &Limits, dialect: Dialect) -> (Word, Vec<Gap>) {
+    inside(text, limits, dialect, Quoted::Expression)
+}
+
+/// Reads a text as the elements between the parentheses of an array value (`x [2]=y "z"`).
+pub fn parse_word_list(
+    text: &str,
+    limits: &Limits,
+    dialect: Dialect,
+) -> (Vec<ArrayElement>, Vec<Gap>) {
+    let mut reader = Reader::new(text, limits, dialect);
+    let elements = reader.twice(Reader::array_elements);
+    reader.expect_end("a word");
+    (elements, reader.finish().0)
+}
+
+/// Reads a text as one assignment (`a=x`, `a[1]+=x`, `a=(x y)`); `None` where it is none or where
+/// something is left over.
+pub fn parse_assignment(
+    text: &str,
+    limits: &Limits,
+    dialect: Dialect,
+) -> Option<(Assignment, Vec<Gap>)> {
+    let mut reader = Reader::new(text, limits, dialect);
+    let assignment = reader.assignment()?;
+    if reader.peek().is_some() {
+        return None;
+    }
+    Some((assignment, reader.finish().0))
+}
+
+/// Reads a text as one word, in which blanks and operators are ordinary (the word of `${x:-word}`).
+pub fn parse_word(text: &str, limits: &Limits, dialect: Dialect) -> (Word, Vec<Gap>) {
+    let mut reader = Reader::new(text, limits, dialect);
+    let word = reader.twice(|reader| reader.unquoted(Stop::End));
+    (word, reader.finish().0)
+}
+
+fn inside(text: &str, limits: &Limits, dialect: Dialect, quoted: Quoted) -> (Word, Vec<Gap>) {
+    let mut reader = Reader::new(text, limits, dialect).keeping_the_last_backslash();
+    let word = reader.twice(|reader| reader.quoted(quoted));
+    (word, reader.finish().0)
+}
