@@ -7,6 +7,16 @@
 //! of the kind `code`, code among the operands and code on standard input are the grammar's to
 //! report.
 
+mod awk;
+mod dd;
+mod find;
+mod git;
+mod git_push;
+mod mode;
+mod sed;
+mod test;
+mod words;
+
 use crate::model::trace::{Carried, Reading};
 use crate::model::utility::{Catalog, Grammar, Utility, UtilityId};
 use crate::model::value::Field;
@@ -36,8 +46,19 @@ pub fn read(
     reading: &mut Reading,
     carried: &mut Vec<Carried>,
 ) {
-    let _ = (scene, reading, carried);
+    let words = scene.fields;
     match grammar {
+        Grammar::Awk => awk::read(words, reading, carried),
+        Grammar::Dd => dd::read(words, reading),
+        Grammar::Find => find::read(words, reading, carried),
+        Grammar::Git => git::read(words, reading, carried),
+        Grammar::GitPush => {
+            let at = git::globals(words).at;
+            git_push::read(words.get(at + 1..).unwrap_or_default(), reading, carried);
+        }
+        Grammar::Mode => mode::read(scene.name, words, reading),
+        Grammar::Sed => sed::read(words, reading, carried),
+        Grammar::Test => test::read(words, reading, carried),
         _ => {}
     }
 }

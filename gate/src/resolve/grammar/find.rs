@@ -1,0 +1,333 @@
+//! find: start points and expression (GNU findutils 4.10; BSD and bfs spellings where they differ).
+
+use crate::model::fact::EffectKind;
+use crate::model::trace::{Carried, Doubt, Reading};
+use crate::model::utility::CarryScope;
+use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
+use crate::resolve::grammar::words::{base_name, command, is_stream, on_path, on_text, replace};
+
+/// How many start points are followed into a carried command.
+const STARTS: usize = 16;
+
+/// Reads the words behind `find`.
+pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Carried>) {
+    reading.doubts.retain(|doubt| matches!(doubt, Doubt::Word(_)));
+    let mut words = words.iter().peekable();
+    let mut starts: Vec<Field> = Vec::new();
+    // Options and start points, up to the first word of the expression.
+    while let Some(word) = words.peek() {
+        match word.exact() {
+            Some("-H" | "-L" | "-P" | "-E" | "-X" | "-d" | "-s" | "-x" | "--") => {
+                words.next();
+            }
+            Some("-D") => {
+                words.next();
+                words.next();
+            }
+            Some("-f") => {
+                words.next();
+                starts.extend(words.next().cloned());
+            }
+            Some(text) if text.starts_with("-O") => {
+                words.next();
+            }
+            _ if begins_expression(word) => break,
+            _ => starts.extend(words.next().cloned()),
+        }
+    }
+    let mut expression: Vec<&Field> = words.collect();
+    // bfs and BSD take start points behind the expression too; GNU refuses them.
+    expression.reverse();
+    let mut from_file = false;
+    let mut actions = Vec::new();
+    while let Some(word) = expression.pop() {
+        let Some(name) = word.exact() else {
+            reading.doubts.push(Doubt::Word(word.site));
+            continue;
+        };
+        match name {
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let mut inner = Vec::new();
+                while let Some(next) = expression.pop() {
+                    match next.exact() {
+                        Some(";") => break,
+                        Some("+")
+                            if inner
+                                .last()
+                                .is_some_and(|last: &&Field| last.exact() == Some("{}")) =>
+                        {
+                            break;
+                        }
+                        _ => inner.push(next),
+                    }
+                }
+                actions
+                    .push(Action::Run(inner.into_iter().cloned().collect(), name.ends_with("dir")));
+            }
+            "-delete" | "-rm" => actions.push(Action::Delete(word)),
+            "-fprint" | "-fprint0" | "-fls" => {
+                if let Some(file) =
+                    expression.pop().filter(|file| file.exact().is_none_or(|f| !is_stream(f)))
+                {
+                    reading.deeds.push(on_path(EffectKind::Write, file));
+                }
+            }
+            "-fprintf" => {
+                let file = expression.pop();
+                expression.pop();
+                if let Some(file) = file.filter(|file| file.exact().is_none_or(|f| !is_stream(f))) {
+                    reading.deeds.push(on_path(EffectKind::Write, file));
+                }
+            }
+            "-files0-from" => {
+                from_file = true;
+                if let Some(file) = expression.pop().filter(|file| file.exact() != Some("-")) {
+                    reading.deeds.push(on_path(EffectKind::Read, file));
+                }
+            }
+            "-newer" | "-anewer" | "-cnewer" | "-samefile" => {
+                if let Some(file) = expression.pop() {
+                    reading.deeds.push(on_path(EffectKind::List, file));
+                }
+            }
+            name if name.starts_with("-newer") => {
+                let file = expression.pop();
+                if let Some(file) = file.filter(|_| !name.ends_with('t')) {
+                    reading.deeds.push(on_path(EffectKind::List, file));
+                }
+            }
+            name => match arity(name) {
+                Some(count) => {
+                    for _ in 0..count {
+                        expression.pop();
+                    }
+                }
+                None if name.starts_with('-') => {
+                    reading.doubts.push(Doubt::Option(name.to_owned(), word.site));
+                }
+                None => starts.push(word.clone()),
+            },
+        }
+    }
+    let site = words_site(&starts, reading);
+    if from_file {
+        starts.push(Field {
+            text: Text::unknown(Unknown::Input),
+            arity: Arity::One,
+            site,
+            quoted: true,
+        });
+    } else if starts.is_empty() {
+        starts.push(Field::literal(".", site));
+    }
+    for start in &starts {
+        reading.deeds.push(on_path(EffectKind::List, start));
+    }
+    reading.complete = true;
+    for action in actions {
+        match action {
+            Action::Delete(word) => {
+                for start in &starts {
+                    delete(start, word, reading);
+                }
+            }
+            Action::Run(inner, in_directory) => {
+                if inner.is_empty() {
+                    continue;
+                }
+                if deletes(&inner) {
+                    for start in &starts {
+                        delete(start, start, reading);
+                    }
+                }
+                for start in starts.iter().take(STARTS) {
+                    carried.push(run(&inner, start, in_directory));
+                }
+            }
+        }
+    }
+}
+
+enum Action<'a> {
+    Delete(&'a Field),
+    Run(Vec<Field>, bool),
+}
+
+fn words_site(starts: &[Field], reading: &Reading) -> crate::model::span::Site {
+    starts.first().or(reading.operands.first()).map(|field| field.site).unwrap_or_default()
+}
+
+fn begins_expression(word: &Field) -> bool {
+    word.text.prefix().starts_with('-') || matches!(word.exact(), Some("(" | ")" | "!" | ","))
+}
+
+fn delete(start: &Field, word: &Field, reading: &mut Reading) {
+    let mut deed = on_text(EffectKind::Delete, start.text.clone(), word.site);
+    deed.recursive = Truth::Yes;
+    reading.deeds.push(deed);
+}
+
+/// Whether a carried command is known to remove or empty what it is given.
+fn deletes(inner: &[Field]) -> bool {
+    let mut names = inner.iter().filter_map(base_name);
+    let is_wrapper = |name: &str| {
+        matches!(
+            name,
+            "sudo" | "doas" | "env" | "nice" | "command" | "busybox" | "ionice" | "nohup"
+        )
+    };
+    let mut name = names.next();
+    while name.as_deref().is_some_and(is_wrapper) {
+        name = names.next();
+    }
+    matches!(
+        name.as_deref(),
+        Some(
+            "rm" | "unlink"
+                | "rmdir"
+                | "shred"
+                | "truncate"
+                | "srm"
+                | "wipe"
+                | "trash"
+                | "gio-trash"
+        )
+    )
+}
+
+/// The carried command for what lies below one start point.
+fn run(inner: &[Field], start: &Field, in_directory: bool) -> Carried {
+    let mut item = Text::empty();
+    item.extend(&start.text);
+    if !start.text.has_unknown() && !start.text.fill("").ends_with('/') {
+        item.push_str("/");
+    }
+    item.push(Piece::Unknown(Unknown::Item));
+    let words = inner
+        .iter()
+        .map(|word| Field { text: replace(&word.text, "{}", &item), ..word.clone() })
+        .collect();
+    let mut carried = command(words, CarryScope::Local);
+    if in_directory && let Carried::Command { directory, .. } = &mut carried {
+        *directory = Some(item);
+    }
+    carried
+}
+
+/// How many words a predicate takes; `None` where the predicate is not known.
+fn arity(name: &str) -> Option<usize> {
+    Some(match name {
+        "("
+        | ")"
+        | "!"
+        | ","
+        | "-not"
+        | "-a"
+        | "-and"
+        | "-o"
+        | "-or"
+        | "-true"
+        | "-false"
+        | "-print"
+        | "-print0"
+        | "-ls"
+        | "-prune"
+        | "-quit"
+        | "-depth"
+        | "-d"
+        | "-mount"
+        | "-xdev"
+        | "-x"
+        | "-follow"
+        | "-daystart"
+        | "-empty"
+        | "-executable"
+        | "-readable"
+        | "-writable"
+        | "-nouser"
+        | "-nogroup"
+        | "-noleaf"
+        | "-warn"
+        | "-nowarn"
+        | "-ignore_readdir_race"
+        | "-noignore_readdir_race"
+        | "-help"
+        | "--help"
+        | "-version"
+        | "--version"
+        | "-E"
+        | "-X"
+        | "-s"
+        | "-nocolor"
+        | "-color"
+        | "-hidden"
+        | "-nohidden"
+        | "-sparse"
+        | "-unique"
+        | "-acl"
+        | "-capable"
+        | "-xattr"
+        | "-printx"
+        | "-exclude"
+        | "-status" => 0,
+        "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-lname"
+        | "-ilname" | "-regex" | "-iregex" | "-regextype" | "-type" | "-xtype" | "-size"
+        | "-perm" | "-user" | "-group" | "-uid" | "-gid" | "-links" | "-inum" | "-mtime"
+        | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-Bmin" | "-Btime" | "-used"
+        | "-maxdepth" | "-mindepth" | "-fstype" | "-printf" | "-context" | "-flags"
+        | "-xattrname" | "-since" | "-asince" | "-csince" | "-limit" | "-j" => 1,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::model::fact::EffectKind;
+    use crate::model::span::Site;
+    use crate::model::trace::{Carried, DeedObject, Reading};
+    use crate::model::value::{Field, Text};
+
+    fn reading(line: &str) -> (Vec<String>, Vec<String>) {
+        let words: Vec<Field> =
+            line.split(' ').map(|word| Field::literal(word, Site::default())).collect();
+        let (mut reading, mut carried) = (Reading::default(), Vec::new());
+        read(&words, &mut reading, &mut carried);
+        let deeds = reading
+            .deeds
+            .iter()
+            .filter(|deed| deed.kind != EffectKind::List)
+            .map(|deed| match &deed.object {
+                DeedObject::Path(path) => format!("{} {}", deed.kind.name(), path.display()),
+                _ => deed.kind.name().to_owned(),
+            })
+            .collect();
+        let carried = carried
+            .iter()
+            .map(|carried| match carried {
+                Carried::Command { words, .. } => {
+                    words.iter().map(|word| word.text.display()).collect::<Vec<_>>().join(" ")
+                }
+                _ => String::new(),
+            })
+            .collect();
+        (deeds, carried)
+    }
+
+    #[test]
+    fn actions_apply_to_each_start_point() {
+        let none: Vec<String> = Vec::new();
+        assert_eq!(reading(". -name *.rs"), (none.clone(), none.clone()));
+        assert_eq!(reading("-L / a -name core -delete").0, ["delete /", "delete a"]);
+        assert_eq!(reading("-delete").0, ["delete ."]);
+        assert_eq!(reading("/etc -exec chmod 777 {} ;").1, ["chmod 777 /etc/…"]);
+        assert_eq!(reading("a b -exec cp -t /x {} +").1, ["cp -t /x a/…", "cp -t /x b/…"]);
+        assert_eq!(
+            reading("/ -exec rm {} + -print"),
+            (vec!["delete /".into()], vec!["rm /…".into()])
+        );
+        assert_eq!(reading(". -fprintf out %p -fls l").0, ["write out", "write l"]);
+        assert_eq!(reading(". -newermt yesterday").0, none);
+        let _ = Text::empty();
+    }
+}
