@@ -4,11 +4,16 @@
 //! [`Resolved`]. May import: model.
 //! Never: expands a word, follows what is carried, or decides what is bad.
 
+mod carry;
 pub mod grammar;
+mod items;
+mod name;
+mod read;
 
 use crate::model::trace::{Carried, Reading, Stream};
-use crate::model::utility::UtilityId;
-use crate::model::value::Text;
+use crate::model::utility::{Catalog, UtilityId};
+use crate::model::value::{Field, Text};
+use crate::resolve::grammar::Scene;
 
 /// What stands around a simple command.
 #[derive(Clone, Copy, Debug)]
@@ -43,4 +48,66 @@ pub struct Resolved {
     pub reading: Reading,
     /// Commands and code in its arguments, its input and its environment, in that order.
     pub carried: Vec<Carried>,
+}
+
+/// Reads the fields of a simple command, the name first. Without a field nothing is resolved.
+pub fn resolve(fields: &[Field], surroundings: &Surroundings<'_>, catalog: &Catalog) -> Resolved {
+    let Some((first, arguments)) = fields.split_first() else { return Resolved::default() };
+    let found = name::look_up(first, catalog);
+    let mut resolved = Resolved {
+        name: found.name,
+        utility: found.utility,
+        folded: found.folded,
+        candidates: found.candidates,
+        ..Resolved::default()
+    };
+    if let Some(utility) = resolved.utility {
+        let outcome = read::words(catalog, utility, arguments, surroundings);
+        let id = outcome.chain.last().copied().unwrap_or(utility);
+        resolved.utility = Some(id);
+        resolved.reading = outcome.reading;
+        let name = resolved.name.clone().unwrap_or_default();
+        if !resolved.reading.inert {
+            let scene = |entry| Scene {
+                utility: entry,
+                id,
+                name: &name,
+                site: first.site,
+                fields: arguments,
+                surroundings: *surroundings,
+                catalog,
+            };
+            if let Some(entry) = catalog.get(id) {
+                carry::arguments(
+                    &scene(entry),
+                    &resolved.reading,
+                    &outcome.tail,
+                    &mut resolved.carried,
+                );
+            }
+            for above in &outcome.chain {
+                let Some(entry) = catalog.get(*above) else { continue };
+                if let Some(grammar) = entry.grammar {
+                    grammar::read(
+                        grammar,
+                        &scene(entry),
+                        &mut resolved.reading,
+                        &mut resolved.carried,
+                    );
+                }
+            }
+        }
+    } else {
+        resolved.reading = read::unknown_program(arguments);
+    }
+    let builtin = found.utility.and_then(|id| catalog.get(id)).is_some_and(|entry| entry.builtin);
+    carry::variables(
+        resolved.name.as_deref(),
+        builtin,
+        surroundings,
+        catalog,
+        first.site,
+        &mut resolved.carried,
+    );
+    resolved
 }

@@ -14,9 +14,11 @@ mod git;
 mod git_push;
 mod mode;
 mod sed;
+mod shell;
 mod test;
 mod words;
 
+use crate::model::span::Site;
 use crate::model::trace::{Carried, Reading};
 use crate::model::utility::{Catalog, Grammar, Utility, UtilityId};
 use crate::model::value::Field;
@@ -31,6 +33,8 @@ pub struct Scene<'a> {
     pub id: UtilityId,
     /// The name it was called by.
     pub name: &'a str,
+    /// The word it was called by, in the source.
+    pub site: Site,
     /// All words behind the name, sub-commands and options included.
     pub fields: &'a [Field],
     /// What stands around the command.
@@ -58,6 +62,7 @@ pub fn read(
         }
         Grammar::Mode => mode::read(scene.name, words, reading),
         Grammar::Sed => sed::read(words, reading, carried),
+        Grammar::Shell => shell::read(scene, reading, carried),
         Grammar::Test => test::read(words, reading, carried),
         _ => {}
     }

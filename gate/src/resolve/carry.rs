@@ -1,0 +1,547 @@
+//! Commands and code in arguments, input and environment, as the tables say.
+
+use crate::model::fact::CodePlace;
+use crate::model::span::Site;
+use crate::model::trace::{Carried, Doubt, OptionUse, Reading};
+use crate::model::utility::{
+    CarryForm, CarryScope, CarrySpec, Catalog, Grammar, Input, Language, OperandPlace, OperandSpec,
+    OptionSpec, Utility, ValueKind, VariableClass, VariableSpec,
+};
+use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
+use crate::resolve::grammar::Scene;
+use crate::resolve::{Surroundings, items};
+
+/// The most commands that input words are dealt out to one by one.
+const BATCHES: usize = 64;
+
+/// The most places where a command may begin behind an option that is in no table.
+const GUESSES: usize = 8;
+
+/// Adds what the arguments and the input of `scene.utility` hold.
+pub(super) fn arguments(
+    scene: &Scene<'_>,
+    reading: &Reading,
+    tail: &[Field],
+    carried: &mut Vec<Carried>,
+) {
+    let carrier = Carrier {
+        scene,
+        reading,
+        site: scene.site,
+        assignments: assignments(scene, reading),
+        directory: directory(scene, reading),
+    };
+    carrier.options(carried);
+    if !tail.is_empty() {
+        carrier.command(tail.to_vec(), CarryScope::Local, carried);
+    }
+    let by_grammar = scene.utility.grammar.is_some_and(|grammar| grammar != Grammar::OneLiner);
+    if !by_grammar {
+        carrier.operands(carried);
+        if let Some(language) = scene.utility.language {
+            carrier.interpreter(language, carried);
+        }
+    }
+    for spec in &scene.utility.carries {
+        if holds(reading, &spec.when, &spec.unless) {
+            carrier.carry(spec, carried);
+        }
+    }
+}
+
+/// Adds what variables of the environment make the program run or load.
+pub(super) fn variables(
+    name: Option<&str>,
+    builtin: bool,
+    surroundings: &Surroundings<'_>,
+    catalog: &Catalog,
+    site: Site,
+    carried: &mut Vec<Carried>,
+) {
+    for (index, (variable, value)) in surroundings.environment.iter().enumerate() {
+        let again = surroundings.environment.iter().skip(index + 1).any(|(own, _)| own == variable);
+        if again {
+            continue;
+        }
+        let Some(class) = class(catalog, variable, name, builtin) else { continue };
+        match class {
+            VariableClass::Harmless => {}
+            VariableClass::Shell => carried.push(Carried::Script {
+                text: value.clone(),
+                parameters: Vec::new(),
+                place: CodePlace::Variable,
+                scope: CarryScope::Local,
+                directory: None,
+                same_shell: false,
+                site,
+            }),
+            VariableClass::Code => carried.push(Carried::Program {
+                language: Language::Other,
+                text: value.clone(),
+                place: CodePlace::Variable,
+                site,
+            }),
+        }
+    }
+}
+
+/// What a variable is to a program: the entry with the longest name decides, one that lists the
+/// program before one for every program.
+fn class(
+    catalog: &Catalog,
+    variable: &str,
+    program: Option<&str>,
+    builtin: bool,
+) -> Option<VariableClass> {
+    let fits = |spec: &VariableSpec| match spec.name.strip_suffix('*') {
+        Some(stem) => variable.starts_with(stem),
+        None => spec.name == variable,
+    };
+    let listed = |spec: &VariableSpec| {
+        program.is_some_and(|program| spec.programs.iter().any(|own| own == program))
+    };
+    catalog
+        .variables
+        .iter()
+        .filter(|spec| fits(spec))
+        .filter(|spec| listed(spec) || (spec.programs.is_empty() && !builtin))
+        .max_by_key(|spec| (listed(spec), !spec.name.ends_with('*'), spec.name.len()))
+        .map(|spec| spec.class)
+}
+
+/// Whether a condition on options may hold.
+fn holds(reading: &Reading, when: &[String], unless: &[String]) -> bool {
+    (when.is_empty() || reading.has_any(when).is_possible())
+        && (unless.is_empty() || reading.has_any(unless) != Truth::Yes)
+}
+
+/// Entries of the utility in `scene` and of its parents, innermost first.
+fn entries<'a>(scene: &Scene<'a>) -> Vec<&'a Utility> {
+    let mut entries = Vec::new();
+    let mut next = Some(scene.id);
+    while let Some(entry) = next.and_then(|id| scene.catalog.get(id)) {
+        entries.push(entry);
+        next = entry.parent;
+    }
+    entries
+}
+
+/// The table's entry of an option that was used.
+fn spec<'a>(scene: &Scene<'a>, option: &OptionUse) -> Option<&'a OptionSpec> {
+    entries(scene)
+        .into_iter()
+        .flat_map(|entry| &entry.options)
+        .find(|spec| spec.names.first().is_some_and(|name| *name == option.name))
+}
+
+/// The value of the last option that changes the directory.
+fn directory(scene: &Scene<'_>, reading: &Reading) -> Option<Text> {
+    let mut found = None;
+    for option in &reading.options {
+        let Some(spec) = spec(scene, option) else { continue };
+        let enters = spec.effects.iter().any(|effect| effect.name() == "enter");
+        if enters && let Some(value) = &option.value {
+            found = Some(value.text.clone());
+        }
+    }
+    found
+}
+
+/// What options of the kind `assignment` put into the environment.
+fn assignments(scene: &Scene<'_>, reading: &Reading) -> Vec<(String, Text)> {
+    let mut found = Vec::new();
+    for option in &reading.options {
+        if let Some(spec) = spec(scene, option)
+            && spec.kind == ValueKind::Assignment
+            && let Some(assignment) = option.value.as_ref().and_then(assignment)
+        {
+            found.push(assignment);
+        }
+    }
+    found
+}
+
+/// `NAME=VALUE` taken apart; none where the known beginning has no equals sign behind a name.
+pub(super) fn assignment(field: &Field) -> Option<(String, Text)> {
+    let prefix = field.text.prefix();
+    let at = prefix.find('=')?;
+    let name = prefix.get(..at)?;
+    if name.is_empty() {
+        return None;
+    }
+    Some((name.to_owned(), super::read::part(field, at + 1).text))
+}
+
+/// Words joined by a blank, as a shell text.
+pub(super) fn join(words: &[Field]) -> Text {
+    let mut text = Text::empty();
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            text.push_str(" ");
+        }
+        text.extend(&word.text);
+    }
+    text
+}
+
+/// The spec that claims an operand.
+fn operand_spec<'a>(
+    utility: &'a Utility,
+    reading: &Reading,
+    index: usize,
+) -> Option<&'a OperandSpec> {
+    let count = reading.operands.len();
+    utility.operands.iter().find(|spec| {
+        let placed = match spec.place {
+            OperandPlace::All => true,
+            OperandPlace::First => index == 0,
+            OperandPlace::Second => index == 1,
+            OperandPlace::Third => index == 2,
+            OperandPlace::Last => count > 1 && index + 1 == count,
+        };
+        placed && count >= spec.at_least && holds(reading, &spec.when, &spec.unless)
+    })
+}
+
+struct Carrier<'a> {
+    scene: &'a Scene<'a>,
+    reading: &'a Reading,
+    site: Site,
+    assignments: Vec<(String, Text)>,
+    directory: Option<Text>,
+}
+
+impl Carrier<'_> {
+    /// What options hold.
+    fn options(&self, carried: &mut Vec<Carried>) {
+        let grammar = self.scene.utility.grammar;
+        for option in &self.reading.options {
+            let Some(value) = &option.value else { continue };
+            let Some(spec) = spec(self.scene, option) else { continue };
+            let language = spec.language.or(self.scene.utility.language);
+            match spec.kind {
+                ValueKind::Code if grammar.is_none_or(|g| g == Grammar::OneLiner) => {
+                    self.code(value, language, CodePlace::Option, carried);
+                }
+                ValueKind::Shell => {
+                    self.code(value, Some(Language::Shell), CodePlace::Option, carried);
+                }
+                ValueKind::Program => {
+                    self.code(value, Some(Language::Shell), CodePlace::Helper, carried);
+                }
+                ValueKind::Script => carried.push(Carried::File {
+                    path: value.clone(),
+                    language: language.unwrap_or(Language::Other),
+                    parameters: Vec::new(),
+                    same_shell: false,
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    fn code(
+        &self,
+        value: &Field,
+        language: Option<Language>,
+        place: CodePlace,
+        carried: &mut Vec<Carried>,
+    ) {
+        let text = value.text.clone();
+        match language.unwrap_or(Language::Other) {
+            Language::Shell => self.script(text, place, CarryScope::Local, value.site, carried),
+            language => carried.push(Carried::Program { language, text, place, site: value.site }),
+        }
+    }
+
+    fn script(
+        &self,
+        text: Text,
+        place: CodePlace,
+        scope: CarryScope,
+        site: Site,
+        carried: &mut Vec<Carried>,
+    ) {
+        carried.push(Carried::Script {
+            text,
+            parameters: Vec::new(),
+            place,
+            scope,
+            directory: self.directory.clone(),
+            same_shell: self.scene.utility.builtin,
+            site,
+        });
+    }
+
+    /// What operands hold by their kind.
+    fn operands(&self, carried: &mut Vec<Carried>) {
+        let utility = self.scene.utility;
+        for (index, operand) in self.reading.operands.iter().enumerate() {
+            let Some(spec) = operand_spec(utility, self.reading, index) else { continue };
+            match spec.kind {
+                ValueKind::Shell => {
+                    self.code(operand, Some(Language::Shell), CodePlace::Operand, carried);
+                }
+                ValueKind::Program => {
+                    self.code(operand, Some(Language::Shell), CodePlace::Helper, carried);
+                }
+                ValueKind::Code => {
+                    self.code(operand, utility.language, CodePlace::Operand, carried);
+                }
+                ValueKind::Script if operand.exact() != Some("-") => carried.push(Carried::File {
+                    path: operand.clone(),
+                    language: utility.language.unwrap_or(Language::Other),
+                    parameters: self.reading.operands.iter().skip(index + 1).cloned().collect(),
+                    same_shell: utility.builtin,
+                }),
+                ValueKind::Command => {
+                    let words = self.reading.operands.iter().skip(index).cloned().collect();
+                    self.command(words, CarryScope::Local, carried);
+                    return;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An interpreter's script operand or standard input, unless an option gives the code.
+    fn interpreter(&self, language: Language, carried: &mut Vec<Carried>) {
+        let utility = self.scene.utility;
+        let given = self.reading.options.iter().any(|option| {
+            spec(self.scene, option).is_some_and(|spec| {
+                spec.kind == ValueKind::Code
+                    || (spec.kind == ValueKind::Script
+                        && spec.effects.iter().any(|effect| effect.name() == "execute"))
+            })
+        });
+        if given {
+            return;
+        }
+        let first = self.reading.operands.first();
+        let rest = || self.reading.operands.iter().skip(1).cloned().collect();
+        let first_spec = first.and_then(|_| operand_spec(utility, self.reading, 0));
+        match first {
+            Some(first) if first.exact() != Some("-") => {
+                if first_spec.is_none() {
+                    carried.push(Carried::File {
+                        path: first.clone(),
+                        language,
+                        parameters: rest(),
+                        same_shell: false,
+                    });
+                    return;
+                }
+                if first_spec.is_some_and(|spec| {
+                    matches!(spec.kind, ValueKind::Script | ValueKind::Code | ValueKind::Shell)
+                }) {
+                    return;
+                }
+            }
+            _ => {}
+        }
+        if utility.input == Input::Code {
+            carried.push(Carried::Input {
+                language,
+                parameters: rest(),
+                scope: CarryScope::Local,
+                site: self.site,
+            });
+        }
+    }
+
+    fn carry(&self, spec: &CarrySpec, carried: &mut Vec<Carried>) {
+        let mut words: Vec<Field> = self.reading.operands.iter().skip(spec.skip).cloned().collect();
+        let mut own = self.clone_assignments();
+        if spec.assignments {
+            while let Some(found) = words.first().and_then(assignment) {
+                own.push(found);
+                words.remove(0);
+            }
+        }
+        if let Some(end) = words
+            .iter()
+            .position(|word| word.exact().is_some_and(|word| spec.until.iter().any(|u| u == word)))
+        {
+            words.truncate(end);
+        }
+        let carrier = Carrier {
+            scene: self.scene,
+            reading: self.reading,
+            site: self.site,
+            assignments: own,
+            directory: self.directory.clone(),
+        };
+        match spec.form {
+            CarryForm::Command | CarryForm::Applet => {
+                if spec.appends {
+                    carrier.dealt(spec, words, carried);
+                } else {
+                    carrier.command(words, spec.scope, carried);
+                }
+            }
+            CarryForm::Either if words.len() > 1 => carrier.command(words, spec.scope, carried),
+            CarryForm::Shell | CarryForm::Either => {
+                if let Some(site) = words.first().map(|word| word.site) {
+                    carrier.script(join(&words), CodePlace::Operand, spec.scope, site, carried);
+                }
+            }
+            CarryForm::Scripts => {
+                for word in &words {
+                    carrier.script(
+                        word.text.clone(),
+                        CodePlace::Operand,
+                        spec.scope,
+                        word.site,
+                        carried,
+                    );
+                }
+            }
+            CarryForm::Input => carried.push(Carried::Input {
+                language: Language::Shell,
+                parameters: Vec::new(),
+                scope: spec.scope,
+                site: self.site,
+            }),
+        }
+    }
+
+    fn clone_assignments(&self) -> Vec<(String, Text)> {
+        self.assignments.clone()
+    }
+
+    /// A command, and where an option in no table may have taken a word of it, the commands that
+    /// begin further on.
+    fn command(&self, words: Vec<Field>, scope: CarryScope, carried: &mut Vec<Carried>) {
+        if words.is_empty() {
+            return;
+        }
+        let unsure = self.reading.doubts.iter().any(|doubt| {
+            matches!(doubt, Doubt::Option(..) | Doubt::Ambiguous(..) | Doubt::Word(_))
+        });
+        if unsure {
+            for start in 1..words.len().min(GUESSES + 1) {
+                let begins = words.get(start).is_some_and(|word| {
+                    word.exact().is_some_and(|word| !word.starts_with('-') && !word.is_empty())
+                });
+                if begins {
+                    let later = words.iter().skip(start).cloned().collect();
+                    carried.push(self.one(later, scope));
+                }
+            }
+        }
+        carried.push(self.one(words, scope));
+    }
+
+    fn one(&self, words: Vec<Field>, scope: CarryScope) -> Carried {
+        Carried::Command {
+            words,
+            assignments: self.assignments.clone(),
+            scope,
+            directory: self.directory.clone(),
+            takes_input: !matches!(
+                self.scene.utility.input,
+                Input::Words | Input::Code | Input::None
+            ),
+            skips_functions: true,
+        }
+    }
+
+    /// Commands to which words of the input are added.
+    fn dealt(&self, spec: &CarrySpec, words: Vec<Field>, carried: &mut Vec<Carried>) {
+        if words.is_empty() {
+            return;
+        }
+        let option = spec.placeholder_option.as_deref().and_then(|name| self.reading.option(name));
+        let placeholder = match option {
+            Some(option) => match option.value.as_ref().map(Field::exact) {
+                Some(Some(value)) => Some(value.to_owned()),
+                _ => spec.placeholder.clone().or(Some("{}".to_owned())),
+            },
+            None => spec.placeholder.clone(),
+        };
+        let by_lines = option.is_some() || self.reading.option("-L").is_some();
+        let items = self.items(by_lines);
+        let replaces = placeholder.as_deref().is_some_and(|mark| {
+            words.iter().any(|word| {
+                word.text.pieces().iter().any(|piece| match piece {
+                    Piece::Literal(literal) => literal.contains(mark),
+                    _ => false,
+                })
+            })
+        });
+        if option.is_some() || replaces {
+            let mark = placeholder.unwrap_or_default();
+            let over = items.len() > BATCHES;
+            for item in items.iter().take(BATCHES) {
+                carried.push(self.one(replace(&words, &mark, item), spec.scope));
+            }
+            if over {
+                let item = items::unknown(Unknown::Limit, self.site);
+                carried.push(self.one(replace(&words, &mark, &item), spec.scope));
+            }
+            return;
+        }
+        let size = ["-n", "-L"].iter().find_map(|name| {
+            self.reading.option(name)?.value.as_ref()?.exact()?.parse::<usize>().ok()
+        });
+        let size = size.unwrap_or(usize::MAX).max(1);
+        if items.is_empty() {
+            carried.push(self.one(words, spec.scope));
+            return;
+        }
+        let mut left = items.as_slice();
+        for batch in 0.. {
+            if left.is_empty() {
+                break;
+            }
+            let size = if batch + 1 == BATCHES { left.len() } else { size.min(left.len()) };
+            let (now, later) = left.split_at_checked(size).unwrap_or((left, &[]));
+            let mut command = words.clone();
+            command.extend_from_slice(now);
+            carried.push(self.one(command, spec.scope));
+            left = later;
+        }
+    }
+
+    /// The words of the input, where the utility takes its words from there.
+    fn items(&self, by_lines: bool) -> Vec<Field> {
+        let from_input =
+            self.scene.utility.input == Input::Words && self.reading.option("-a").is_none();
+        let split = items::split(self.reading, by_lines);
+        let known = match split {
+            Some(split) if from_input => {
+                items::items(self.scene.surroundings.input, &split, self.site)
+            }
+            _ => None,
+        };
+        known.unwrap_or_else(|| vec![items::unknown(Unknown::Item, self.site)])
+    }
+}
+
+/// The words with each `mark` replaced by an item.
+fn replace(words: &[Field], mark: &str, item: &Field) -> Vec<Field> {
+    if mark.is_empty() {
+        return words.to_vec();
+    }
+    words
+        .iter()
+        .map(|word| {
+            let mut text = Text::empty();
+            for piece in word.text.pieces() {
+                match piece {
+                    Piece::Literal(literal) => {
+                        for (index, part) in literal.split(mark).enumerate() {
+                            if index > 0 {
+                                text.extend(&item.text);
+                            }
+                            text.push_str(part);
+                        }
+                    }
+                    other => text.push(other.clone()),
+                }
+            }
+            // A replaced word stays one argument, whatever stands in it.
+            Field { text, arity: word.arity.min(Arity::Many), site: word.site, quoted: word.quoted }
+        })
+        .collect()
+}
