@@ -1,2 +1,3 @@
 //! Tests.
 mod utilities;
+mod words;

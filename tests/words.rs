@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use shellgate::expand::{Environ, fields};
 use shellgate::model::context::Limits;
-use shellgate::model::script::{
-    CommandKind, LimitKind, ProcessSubstitution, Substitution, Word,
-};
+use shellgate::model::script::{CommandKind, LimitKind, ProcessSubstitution, Substitution, Word};
 use shellgate::model::span::{SourceId, Span};
 use shellgate::model::value::{Arity, Piece, Text, Unknown, Value};
 use shellgate::parse::parse;
@@ -224,8 +222,11 @@ fn check(case: &Case) -> Result<(), String> {
     let found: Vec<_> =
         operands(&case.words).iter().flat_map(|word| fields(word, &mut state)).collect();
     let texts: Vec<String> = found.iter().map(|field| field.text.display()).collect();
-    let many: Vec<usize> =
-        (0..).zip(&found).filter(|(_, field)| field.arity == Arity::Many).map(|(at, _)| at).collect();
+    let many: Vec<usize> = (0..)
+        .zip(&found)
+        .filter(|(_, field)| field.arity == Arity::Many)
+        .map(|(at, _)| at)
+        .collect();
     let counts = [state.substitutions, state.evaluations, state.prompts, state.limits];
     let wanted = [case.substitutions, case.evaluations, case.prompts, case.limits];
     if texts == case.expect && many == case.many && counts == wanted {
@@ -246,7 +247,8 @@ fn words_become_the_fields_bash_gives() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let file: File = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let file: File =
+            toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         for case in file.case.iter().filter(|case| case.name.contains(&only)) {
             count += 1;
             if let Err(failure) = check(case) {

@@ -372,7 +372,10 @@ impl<'e> Expander<'e> {
     /// The word of `${x:-w}` and its kin.
     fn operand(&mut self, word: &Word, quoted: bool, out: &mut Vec<Run>) {
         let start = out.len();
+        // A list without elements makes the quotes around `"$@"` vanish, not those around the word.
+        let vanished = self.vanished;
         self.atoms(&brace::atoms(word), Tilde::Start, quoted, out);
+        self.vanished = vanished;
         for run in out.iter_mut().skip(start) {
             if let Run::Text { quoted: false, splits, .. } = run {
                 *splits = true;
