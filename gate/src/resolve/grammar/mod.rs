@@ -9,12 +9,15 @@
 
 mod awk;
 mod dd;
+mod env;
 mod find;
 mod git;
 mod git_push;
 mod mode;
+mod parallel;
 mod sed;
 mod shell;
+mod ssh;
 mod test;
 mod words;
 
@@ -62,6 +65,9 @@ pub fn read(
         }
         Grammar::Mode => mode::read(scene.name, words, reading),
         Grammar::Sed => sed::read(words, reading, carried),
+        Grammar::Env => env::read(scene, reading, carried),
+        Grammar::Parallel => parallel::read(scene, reading, carried),
+        Grammar::Ssh => ssh::read(scene, reading, carried),
         Grammar::Shell => shell::read(scene, reading, carried),
         Grammar::Test => test::read(words, reading, carried),
         _ => {}
