@@ -201,6 +201,15 @@ impl Places {
         }
     }
 
+    /// The same without `place`.
+    #[must_use]
+    pub fn without(mut self, place: Place) -> Self {
+        if let Some(slot) = self.0.get_mut(place as usize) {
+            *slot = Truth::No;
+        }
+        self
+    }
+
     /// The places that are possible, in order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = (Place, Truth)> + '_ {
         Place::ALL.iter().map(|place| (*place, self.get(*place))).filter(|(_, t)| t.is_possible())
@@ -221,6 +230,12 @@ pub struct PathObject {
     /// Whether it stands for every name directly below one of its places (`/tmp/*`, `*` in the
     /// workspace root), or may.
     pub everything_below: Places,
+    /// Whether it is, with its unknown parts left out, the root, a pattern directly below it or a
+    /// system directory by name.
+    pub emptied: Truth,
+    /// Whether it names what it means: no unknown part, and no pattern directly in a protected or
+    /// temporary root directory.
+    pub named: Truth,
 }
 
 /// What an effect is about.

@@ -1,0 +1,207 @@
+//! One component of a path against a name or a glob.
+
+use crate::model::value::{Glob, Piece, Text, Truth};
+
+/// Characters a component may have; no file has a longer name.
+const LONGEST: usize = 1024;
+
+/// What a component or glob asks of the next characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Atom {
+    /// This one.
+    Char(char),
+    /// Any one.
+    One,
+    /// One of a bracket expression.
+    Set(String),
+    /// Any number of any.
+    Any,
+    /// Any number of any, not known now.
+    Unknown,
+}
+
+impl Atom {
+    const fn is_many(&self) -> bool {
+        matches!(self, Self::Any | Self::Unknown)
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Char(a), Self::Char(b)) => fold(*a) == fold(*b),
+            (Self::Set(set), Self::Char(c)) | (Self::Char(c), Self::Set(set)) => in_set(set, *c),
+            _ => true,
+        }
+    }
+}
+
+/// Whether `component` is a name that the glob `pattern` (`*` and `?` only) describes, letters
+/// folded. A pattern in the component counts as every name it can match.
+pub fn matches(component: &Text, pattern: &str) -> Truth {
+    let Some(subject) = atoms(component) else { return Truth::No };
+    let pattern = glob(pattern);
+    if hides(component, &pattern) || !intersects(&subject, &pattern) {
+        Truth::No
+    } else if !component.has_unknown() || swallows(&pattern, &subject) {
+        Truth::Yes
+    } else {
+        Truth::Maybe
+    }
+}
+
+/// As [`matches`], but a pattern in the component counts only where its own characters spell the
+/// glob out: `*secret*` is spelled out in `a_secret.*` and not in `*`.
+pub fn spells(component: &Text, pattern: &str) -> Truth {
+    let Some(subject) = atoms(component) else { return Truth::No };
+    let pattern = glob(pattern);
+    if swallows(&pattern, &subject) {
+        Truth::Yes
+    } else if component.has_unknown() && intersects(&subject, &pattern) {
+        Truth::Maybe
+    } else {
+        Truth::No
+    }
+}
+
+/// Whether the component is exactly `name`, letters as they are.
+pub fn is(component: &Text, name: &str) -> bool {
+    component.exact() == Some(name)
+}
+
+/// Whether it stands for every name in its directory (`*`, `?*`, `[!.]*`, `**`).
+pub fn is_everything(component: &Text) -> Truth {
+    let mut many = false;
+    let mut hidden = false;
+    for (index, piece) in component.pieces().iter().enumerate() {
+        match piece {
+            Piece::Glob(Glob::Any | Glob::Deep) => many = true,
+            Piece::Glob(Glob::One) => {}
+            Piece::Glob(Glob::Set(set)) if set.starts_with("[!") || set.starts_with("[^") => {}
+            Piece::Literal(text) if index == 0 && text == "." => hidden = true,
+            _ => return Truth::No,
+        }
+    }
+    match (many, hidden) {
+        (true, false) => Truth::Yes,
+        (true, true) => Truth::Maybe,
+        _ => Truth::No,
+    }
+}
+
+/// Atoms of a component; none where it is longer than any name.
+fn atoms(component: &Text) -> Option<Vec<Atom>> {
+    let mut out = Vec::new();
+    for piece in component.pieces() {
+        match piece {
+            Piece::Literal(text) => out.extend(text.chars().take(LONGEST + 1).map(Atom::Char)),
+            Piece::Unknown(_) => out.push(Atom::Unknown),
+            Piece::Glob(Glob::One) => out.push(Atom::One),
+            Piece::Glob(Glob::Set(set)) => out.push(Atom::Set(set.clone())),
+            Piece::Glob(Glob::Any | Glob::Deep | Glob::Extended(_)) => out.push(Atom::Any),
+        }
+        if out.len() > LONGEST {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+fn glob(pattern: &str) -> Vec<Atom> {
+    pattern
+        .chars()
+        .map(|c| match c {
+            '*' => Atom::Any,
+            '?' => Atom::One,
+            other => Atom::Char(other),
+        })
+        .collect()
+}
+
+/// Whether a pattern at the start of the component keeps it from matching a name with a dot there.
+fn hides(component: &Text, pattern: &[Atom]) -> bool {
+    matches!(component.pieces().first(), Some(Piece::Glob(glob)) if !matches!(glob, Glob::Extended(_)))
+        && pattern.first() == Some(&Atom::Char('.'))
+}
+
+/// Whether some string fits both.
+fn intersects(left: &[Atom], right: &[Atom]) -> bool {
+    // `next[j]` says whether the rest of `left` and `right[j..]` fit a common string.
+    let mut next: Vec<bool> = vec![false; right.len() + 1];
+    for i in (0..=left.len()).rev() {
+        let mut row = vec![false; right.len() + 1];
+        for j in (0..=right.len()).rev() {
+            let below = next.get(j).copied().unwrap_or(false);
+            let beside = row.get(j + 1).copied().unwrap_or(false);
+            let across = next.get(j + 1).copied().unwrap_or(false);
+            let value = match (left.get(i), right.get(j)) {
+                (None, None) => true,
+                (Some(a), None) => a.is_many() && below,
+                (None, Some(b)) => b.is_many() && beside,
+                (Some(a), Some(b)) if a.is_many() || b.is_many() => below || beside,
+                (Some(a), Some(b)) => a.meets(b) && across,
+            };
+            if let Some(slot) = row.get_mut(j) {
+                *slot = value;
+            }
+        }
+        next = row;
+    }
+    next.first().copied().unwrap_or(false)
+}
+
+/// Whether every string that fits `subject` fits `pattern`; only a `*` of the pattern takes in a
+/// wild part of the subject.
+fn swallows(pattern: &[Atom], subject: &[Atom]) -> bool {
+    let mut next: Vec<bool> = vec![false; pattern.len() + 1];
+    for i in (0..=subject.len()).rev() {
+        let mut row = vec![false; pattern.len() + 1];
+        for j in (0..=pattern.len()).rev() {
+            let below = next.get(j).copied().unwrap_or(false);
+            let beside = row.get(j + 1).copied().unwrap_or(false);
+            let across = next.get(j + 1).copied().unwrap_or(false);
+            let value = match (subject.get(i), pattern.get(j)) {
+                (None, None) => true,
+                (_, None) => false,
+                (None, Some(b)) => *b == Atom::Any && beside,
+                (Some(_), Some(Atom::Any)) => below || beside,
+                (Some(Atom::Any | Atom::Unknown), Some(_)) => false,
+                (Some(_), Some(Atom::One)) => across,
+                (Some(Atom::Char(a)), Some(Atom::Char(b))) => fold(*a) == fold(*b) && across,
+                (Some(_), Some(_)) => false,
+            };
+            if let Some(slot) = row.get_mut(j) {
+                *slot = value;
+            }
+        }
+        next = row;
+    }
+    next.first().copied().unwrap_or(false)
+}
+
+fn fold(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// Whether a bracket expression matches a character; a class it does not know matches any.
+fn in_set(set: &str, c: char) -> bool {
+    let inner = set.strip_prefix('[').and_then(|s| s.strip_suffix(']')).unwrap_or(set);
+    if inner.contains("[:") || inner.contains("[=") || inner.contains("[.") {
+        return true;
+    }
+    let (negated, inner) = match inner.strip_prefix(['!', '^']) {
+        Some(rest) => (true, rest),
+        None => (false, inner),
+    };
+    let chars: Vec<char> = inner.chars().filter(|c| *c != '\\').collect();
+    let mut found = false;
+    let mut rest = chars.as_slice();
+    while let Some((first, tail)) = rest.split_first() {
+        if let ['-', last, after @ ..] = tail {
+            found |= (*first..=*last).contains(&c);
+            rest = after;
+        } else {
+            found |= fold(*first) == fold(c);
+            rest = tail;
+        }
+    }
+    found != negated
+}

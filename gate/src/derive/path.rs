@@ -1,0 +1,576 @@
+//! Where a path leads, by its characters alone.
+//!
+//! A path is resolved lexically against every directory its command may run in, then compared by
+//! components with what is known about places. Links are not followed.
+
+use crate::derive::component;
+use crate::model::context::Context;
+use crate::model::fact::{PathObject, Place, Places};
+use crate::model::rule::Knowledge;
+use crate::model::value::{Piece, Text, Truth, Unknown};
+
+/// Components that are kept of one path; what lies deeper does not change where it leads.
+const DEEPEST: usize = 256;
+
+/// Answers where paths lead in one context.
+#[derive(Debug)]
+pub struct Paths<'a> {
+    knowledge: &'a Knowledge,
+    workspaces: Vec<Vec<String>>,
+    home: Vec<String>,
+    system: Vec<Vec<String>>,
+    temporary: Vec<Vec<String>>,
+    home_parents: Vec<Vec<String>>,
+}
+
+/// A normalised path.
+#[derive(Clone, Debug, Default)]
+struct Walk {
+    /// Components from the root, up to and with the first unknown one.
+    components: Vec<Text>,
+    /// Whether the last component is unknown, so that the path may go on.
+    open: bool,
+    /// Whether not even its start is known.
+    floating: bool,
+}
+
+impl<'a> Paths<'a> {
+    /// Prepares for one context.
+    pub fn new(context: &Context, knowledge: &'a Knowledge) -> Self {
+        let all = |list: &[String]| list.iter().map(|path| names(path)).collect();
+        Self {
+            knowledge,
+            workspaces: all(&context.workspaces),
+            home: names(&context.home),
+            system: all(&knowledge.system),
+            temporary: all(&knowledge.temporary),
+            home_parents: all(&knowledge.home_parents),
+        }
+    }
+
+    /// What `text` names in each of `directories`.
+    pub fn object(&self, text: &Text, directories: &[Text]) -> PathObject {
+        let mut object = PathObject { text: text.clone(), ..PathObject::default() };
+        if matches!(text.pieces(), [Piece::Unknown(Unknown::ProcessPath)]) {
+            object.resolved.push(text.clone());
+            object.places.raise(Place::HarmlessDevice, Truth::Yes);
+            object.named = Truth::Yes;
+            return object;
+        }
+        if text.is_empty() {
+            return object;
+        }
+        let mut generated = Truth::Yes;
+        object.named = Truth::from(!text.has_unknown());
+        for directory in directories {
+            let walk = walk(text, Some(directory));
+            let shown = walk.show();
+            if object.resolved.contains(&shown) {
+                continue;
+            }
+            object.resolved.push(shown);
+            let mut places = self.places(&walk);
+            generated = generated.and(places.get(Place::Generated));
+            object.sensitive = object.sensitive.or(self.sensitive(&walk));
+            let (everything, in_root) = self.everything(&walk);
+            object.everything_below.join(&everything);
+            if in_root {
+                object.named = Truth::No;
+            }
+            places = places.without(Place::Generated);
+            object.places.join(&places);
+        }
+        object.places.raise(Place::Generated, generated.and(object.named));
+        object.emptied = self.emptied(text, directories);
+        object
+    }
+
+    /// Whether the directory is one that surely exists as a directory, so that files put at it
+    /// land in it.
+    pub fn is_directory(&self, text: &Text, directories: &[Text]) -> bool {
+        let last_is_dots = text.exact().is_some_and(|path| {
+            path.ends_with('/')
+                || path == "."
+                || path == ".."
+                || path.ends_with("/.")
+                || path.ends_with("/..")
+        });
+        last_is_dots
+            || matches!(text.pieces().last(), Some(Piece::Literal(end)) if end.ends_with('/'))
+            || directories.iter().any(|directory| {
+                let walk = walk(text, Some(directory));
+                let exact: Option<Vec<&str>> = walk.components.iter().map(Text::exact).collect();
+                let Some(exact) = exact else { return false };
+                if walk.floating {
+                    return false;
+                }
+                let is =
+                    |root: &Vec<String>| root.iter().map(String::as_str).eq(exact.iter().copied());
+                exact.is_empty()
+                    || self.workspaces.iter().any(is)
+                    || self.system.iter().any(is)
+                    || self.temporary.iter().any(is)
+                    || self.home_parents.iter().any(is)
+                    || is(&self.home)
+                    || self.homes(&walk.components).iter().any(|(depth, _)| *depth == exact.len())
+            })
+    }
+
+    fn places(&self, walk: &Walk) -> Places {
+        let mut places = Places::default();
+        if walk.floating {
+            for place in [
+                Place::Workspace,
+                Place::WorkspaceRoot,
+                Place::WorkspaceAncestor,
+                Place::Temporary,
+                Place::Outside,
+                Place::Home,
+                Place::HomeChild,
+                Place::HomeSettings,
+                Place::System,
+                Place::Device,
+                Place::Control,
+            ] {
+                places.raise(place, Truth::Maybe);
+            }
+            return places;
+        }
+        let path = walk.components.as_slice();
+        // The depth of the innermost root that surely holds the path and is no system tree.
+        let mut cover = None;
+        for root in &self.workspaces {
+            let (at, below) = relation(walk, root);
+            places.raise(Place::WorkspaceRoot, at);
+            places.raise(Place::Workspace, below);
+            if spelled(path, root) && at.or(below) == Truth::Yes {
+                cover = cover.max(Some(root.len()));
+                if let Some(rest) = path.get(root.len()..) {
+                    self.inside(walk, rest, &mut places);
+                }
+            }
+            for depth in 0..root.len() {
+                let ancestor = root.get(..depth).unwrap_or_default();
+                places.raise(Place::WorkspaceAncestor, relation(walk, ancestor).0);
+            }
+        }
+        let reaches = |depth: usize, cover: Option<usize>| cover.is_none_or(|cover| depth >= cover);
+        let homes = self.homes(path);
+        for (depth, truth) in &homes {
+            if !reaches(*depth, cover) {
+                continue;
+            }
+            let rest = path.get(*depth..).unwrap_or_default();
+            match rest {
+                [] => places.raise(Place::Home, *truth),
+                [_] => places.raise(Place::HomeChild, *truth),
+                _ => {}
+            }
+            if walk.open && rest.len() == 1 {
+                places.raise(Place::Home, Truth::Maybe);
+            }
+            places.raise(Place::HomeSettings, truth.and(self.settings(walk, rest)));
+        }
+        let mut inner = cover;
+        for (depth, truth) in &homes {
+            if *truth == Truth::Yes && path.iter().take(*depth).all(Text::is_exact) {
+                inner = inner.max(Some(*depth));
+            }
+        }
+        for root in &self.temporary {
+            let below = relation(walk, root).1;
+            if reaches(root.len(), inner) {
+                places.raise(Place::Temporary, below);
+            }
+            if below == Truth::Yes && spelled(path, root) {
+                inner = inner.max(Some(root.len()));
+            }
+        }
+        let harmless = self.harmless_device(walk);
+        places.raise(Place::HarmlessDevice, harmless);
+        if harmless != Truth::Yes {
+            for root in &self.system {
+                if !reaches(root.len(), inner) {
+                    continue;
+                }
+                let (at, below) = relation(walk, root);
+                places.raise(Place::System, at.or(below));
+                if root.first().is_some_and(|name| name == "dev") {
+                    places.raise(Place::Device, below);
+                }
+            }
+            if path.len() <= 1 && inner.is_none_or(|depth| depth == 0) {
+                places.raise(Place::System, Truth::Yes);
+            }
+        }
+        let somewhere = [
+            Place::Workspace,
+            Place::WorkspaceRoot,
+            Place::Temporary,
+            Place::Home,
+            Place::HomeChild,
+            Place::HomeSettings,
+            Place::System,
+            Place::HarmlessDevice,
+        ];
+        if somewhere.iter().all(|place| places.get(*place) != Truth::Yes) {
+            places.raise(Place::Outside, Truth::Yes);
+        }
+        places
+    }
+
+    /// Places inside a workspace: what is generated, and what runs something later.
+    fn inside(&self, walk: &Walk, rest: &[Text], places: &mut Places) {
+        let generated = rest
+            .iter()
+            .any(|part| self.knowledge.generated.iter().any(|name| component::is(part, name)));
+        places.raise(Place::Generated, Truth::from(generated && !walk.open));
+        for glob in &self.knowledge.control {
+            places.raise(Place::Control, covers(walk.open, rest, glob));
+        }
+    }
+
+    /// Depths at which the path may pass a home, with the truth.
+    fn homes(&self, path: &[Text]) -> Vec<(usize, Truth)> {
+        let mut out: Vec<(usize, Truth)> = Vec::new();
+        let mut add = |depth: usize, truth: Truth| {
+            if truth.is_possible() && !out.iter().any(|(d, t)| *d == depth && *t >= truth) {
+                out.retain(|(d, _)| *d != depth);
+                out.push((depth, truth));
+            }
+        };
+        for parent in &self.home_parents {
+            if path.len() > parent.len() {
+                add(parent.len() + 1, prefix(path, parent));
+            }
+        }
+        for home in [&self.home, &vec!["root".to_owned()]] {
+            if path.len() >= home.len() && !home.is_empty() {
+                add(home.len(), prefix(path, home));
+            }
+        }
+        out
+    }
+
+    fn settings(&self, walk: &Walk, rest: &[Text]) -> Truth {
+        if rest.is_empty() {
+            return Truth::No;
+        }
+        let mut truth = Truth::No;
+        for glob in &self.knowledge.home_settings {
+            truth = truth.or(covers(walk.open, rest, glob));
+        }
+        truth
+    }
+
+    fn harmless_device(&self, walk: &Walk) -> Truth {
+        if walk.open {
+            return Truth::No;
+        }
+        let exact: Option<Vec<&str>> = walk.components.iter().map(Text::exact).collect();
+        let Some(exact) = exact else { return Truth::No };
+        Truth::from(self.knowledge.harmless_devices.iter().any(|device| {
+            let device = names(device);
+            device.len() == exact.len()
+                && device.iter().zip(&exact).all(|(glob, name)| {
+                    glob == name || (glob == "*" && name.chars().all(|c| c.is_ascii_digit()))
+                })
+        }))
+    }
+
+    /// Whether a name on the way says that secrets are held.
+    fn sensitive(&self, walk: &Walk) -> Truth {
+        if walk.floating {
+            return Truth::Maybe;
+        }
+        let path = walk.components.as_slice();
+        let skip = self
+            .workspaces
+            .iter()
+            .chain(std::iter::once(&self.home))
+            .filter(|root| spelled(path, root))
+            .map(Vec::len)
+            .max()
+            .unwrap_or(0);
+        let path = path.get(skip..).unwrap_or_default();
+        let Some((last, parents)) = path.split_last() else { return Truth::No };
+        let known = self.knowledge;
+        if !walk.open
+            && known
+                .harmless_endings
+                .iter()
+                .any(|ending| component::spells(last, &format!("*{ending}")) == Truth::Yes)
+        {
+            return Truth::No;
+        }
+        let mut truth = Truth::No;
+        for parent in parents {
+            for glob in known.sensitive_directories.iter().chain(&known.sensitive_names) {
+                truth = truth.or(component::spells(parent, glob));
+            }
+            for ending in &known.sensitive_endings {
+                truth = truth.or(component::spells(parent, &format!("*{ending}")));
+            }
+            for glob in &known.sensitive_globs {
+                truth = truth.or(component::spells(parent, glob));
+            }
+        }
+        for name in known.sensitive_directories.iter().chain(&known.sensitive_names) {
+            truth = truth.or(component::matches(last, name));
+        }
+        for ending in &known.sensitive_endings {
+            truth = truth.or(component::matches(last, &format!("*{ending}")));
+        }
+        for glob in &known.sensitive_globs {
+            truth = truth.or(component::spells(last, glob));
+        }
+        for tail in &known.sensitive_paths {
+            let tail = names(tail);
+            if let Some(start) = path.len().checked_sub(tail.len())
+                && let Some(end) = path.get(start..)
+            {
+                let all = end.iter().zip(&tail).fold(Truth::Yes, |truth, (part, name)| {
+                    truth.and(component::matches(part, name))
+                });
+                truth = truth.or(all);
+            }
+        }
+        truth
+    }
+
+    /// The places below which the path stands for every name; and whether it is a pattern directly
+    /// in a root directory.
+    fn everything(&self, walk: &Walk) -> (Places, bool) {
+        let mut places = Places::default();
+        if walk.floating || walk.open {
+            return (places, false);
+        }
+        let mut path = walk.components.as_slice();
+        let Some((last, _)) = path.split_last() else { return (places, false) };
+        if !last.has_glob() {
+            return (places, false);
+        }
+        let truth = component::is_everything(last);
+        while let Some((last, parents)) = path.split_last() {
+            path = parents;
+            let deep = parents.last().is_some_and(|parent| {
+                component::is_everything(parent) == Truth::Yes && parent.display() == "**"
+            });
+            if last.has_glob() && !deep {
+                break;
+            }
+        }
+        let parent = Walk { components: path.to_vec(), ..Walk::default() };
+        let found = self.places(&parent);
+        for (place, at) in found.iter() {
+            places.raise(place, at.and(truth));
+        }
+        let in_root = self.temporary.iter().any(|root| relation(&parent, root).0.is_possible())
+            || self.workspaces.iter().any(|root| relation(&parent, root).0.is_possible());
+        (places, in_root)
+    }
+
+    /// Whether the path, its unknown parts left out, is the root, a pattern directly below it or a
+    /// system directory by name.
+    fn emptied(&self, text: &Text, directories: &[Text]) -> Truth {
+        if !text.has_unknown() {
+            return Truth::No;
+        }
+        let emptied: Text = text
+            .pieces()
+            .iter()
+            .filter(|piece| !matches!(piece, Piece::Unknown(_)))
+            .cloned()
+            .collect();
+        if !emptied.prefix().starts_with('/') {
+            return Truth::No;
+        }
+        let walk = walk(&emptied, directories.first());
+        let path = walk.components.as_slice();
+        let root = match path {
+            [] => true,
+            [only] if only.has_glob() => component::is_everything(only) == Truth::Yes,
+            _ => {
+                self.system.iter().any(|root| {
+                    let (at, below) = relation(&walk, root);
+                    at.or(below) == Truth::Yes
+                }) && self.places(&walk).get(Place::System) == Truth::Yes
+            }
+        };
+        Truth::from(root)
+    }
+}
+
+impl Walk {
+    fn show(&self) -> Text {
+        let mut out = Text::empty();
+        for part in &self.components {
+            if !(self.floating && out.is_empty()) {
+                out.push_str("/");
+            }
+            out.extend(part);
+        }
+        if out.is_empty() {
+            out.push_str("/");
+        }
+        out
+    }
+}
+
+/// Resolves a path lexically against a directory, where it is relative and there is one.
+fn walk(text: &Text, directory: Option<&Text>) -> Walk {
+    let mut walk = Walk::default();
+    if text.prefix().starts_with('/') {
+        walk.follow(text);
+    } else if matches!(text.pieces().first(), Some(Piece::Unknown(_))) {
+        walk.floating = true;
+        walk.components = parts(text);
+    } else {
+        match directory {
+            Some(directory) if directory.prefix().starts_with('/') => walk.follow(directory),
+            _ => walk.floating = true,
+        }
+        walk.follow(text);
+    }
+    walk.alias(directory);
+    if walk.floating {
+        walk.open = false;
+    } else if let Some(index) = walk.components.iter().position(Text::has_unknown) {
+        walk.components.truncate(index + 1);
+        walk.open = true;
+    }
+    walk
+}
+
+impl Walk {
+    fn follow(&mut self, text: &Text) {
+        for part in parts(text) {
+            match part.exact() {
+                Some("" | ".") => {}
+                Some("..") => {
+                    if self.components.iter().any(Text::has_unknown) {
+                        self.floating = true;
+                        self.components.clear();
+                        self.components.push(part_unknown(text));
+                    } else {
+                        self.components.pop();
+                    }
+                }
+                _ if self.components.len() < DEEPEST => self.components.push(part),
+                _ => {}
+            }
+        }
+    }
+
+    /// Replaces names of the same places: `/proc/self/root`, `/proc/self/cwd`, `/private/etc`.
+    fn alias(&mut self, directory: Option<&Text>) {
+        for _ in 0..8 {
+            let at = |index: usize| self.components.get(index).and_then(Text::exact);
+            let process = at(1).is_some_and(|name| {
+                name == "self"
+                    || name == "thread-self"
+                    || (!name.is_empty() && name.chars().all(|c| c.is_ascii_digit()))
+            });
+            let folded = |name: &str| name.to_ascii_lowercase();
+            if at(0) == Some("proc") && process && at(2) == Some("root") {
+                self.components.drain(..3);
+            } else if at(0) == Some("proc") && process && at(2) == Some("cwd") {
+                let rest = self.components.split_off(3);
+                self.components.clear();
+                match directory {
+                    Some(directory) if directory.prefix().starts_with('/') => {
+                        self.follow(directory)
+                    }
+                    _ => self.floating = true,
+                }
+                self.components.extend(rest);
+            } else if at(0).map(folded).as_deref() == Some("private")
+                && matches!(at(1).map(folded).as_deref(), Some("etc" | "var" | "tmp"))
+            {
+                self.components.drain(..1);
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+fn part_unknown(text: &Text) -> Text {
+    Text::unknown(text.first_unknown().cloned().unwrap_or(Unknown::Joined))
+}
+
+/// The pieces of a text between its slashes.
+fn parts(text: &Text) -> Vec<Text> {
+    let mut out = vec![Text::empty()];
+    for piece in text.pieces() {
+        if let Piece::Literal(literal) = piece {
+            for (index, part) in literal.split('/').enumerate() {
+                if index > 0 {
+                    out.push(Text::empty());
+                }
+                if let Some(last) = out.last_mut() {
+                    last.push_str(part);
+                }
+            }
+        } else if let Some(last) = out.last_mut() {
+            last.push(piece.clone());
+        }
+    }
+    out
+}
+
+/// The components of a known path.
+fn names(path: &str) -> Vec<String> {
+    let mut walk = Walk::default();
+    walk.follow(&Text::literal(path));
+    walk.alias(None);
+    walk.components.iter().map(Text::display).collect()
+}
+
+/// Whether the path is at `root`, and whether it is below.
+fn relation(walk: &Walk, root: &[String]) -> (Truth, Truth) {
+    let mut truth = Truth::Yes;
+    for (index, name) in root.iter().enumerate() {
+        let Some(part) = walk.components.get(index) else { return (Truth::No, Truth::No) };
+        truth = truth.and(component::matches(part, name));
+        if truth == Truth::No {
+            return (Truth::No, Truth::No);
+        }
+        if walk.open && index + 1 == walk.components.len() {
+            return (Truth::Maybe, Truth::Maybe);
+        }
+    }
+    let deeper = walk.components.len() - root.len().min(walk.components.len());
+    match deeper {
+        0 => (truth, Truth::No),
+        1 if walk.open && walk.components.last().is_some_and(|last| last.prefix().is_empty()) => {
+            (truth.and(Truth::Maybe), truth)
+        }
+        _ => (Truth::No, truth),
+    }
+}
+
+/// Whether the path begins with `root`.
+fn prefix(path: &[Text], root: &[String]) -> Truth {
+    root.iter()
+        .zip(path)
+        .fold(Truth::Yes, |truth, (name, part)| truth.and(component::matches(part, name)))
+}
+
+/// Whether the path begins with `root`, every component spelled out with the same letters.
+fn spelled(path: &[Text], root: &[String]) -> bool {
+    path.len() >= root.len() && root.iter().zip(path).all(|(name, part)| component::is(part, name))
+}
+
+/// Whether `rest` is or is below what a glob of several components describes.
+fn covers(open: bool, rest: &[Text], glob: &str) -> Truth {
+    let mut truth = Truth::Yes;
+    for (index, name) in glob.split('/').enumerate() {
+        let Some(part) = rest.get(index) else { return Truth::No };
+        truth = truth.and(component::matches(part, name));
+        if open && index + 1 == rest.len() {
+            return truth.and(Truth::Maybe);
+        }
+    }
+    truth
+}
