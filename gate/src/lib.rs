@@ -1,11 +1,241 @@
 //! Reads a shell command before it runs, works out what bash would really do with it, and says
 //! allow, pass, ask or deny, with reasons a person can act on.
+//!
+//! Use it where a program, an agent above all, is about to hand text to a shell and somebody should
+//! know first what that text does. It reads the text and nothing else: no file, no environment, no
+//! clock, no thread. Any text gets an answer, and what cannot be understood asks.
+//!
+//! ```
+//! use shellgate::Gate;
+//! use shellgate::model::context::Context;
+//! use shellgate::model::verdict::Decision;
+//!
+//! let context = Context {
+//!     cwd: "/srv/app".into(),
+//!     workspaces: vec!["/srv/app".into()],
+//!     home: "/home/dev".into(),
+//!     ..Context::default()
+//! };
+//! let verdict = Gate::builtin().classify("a=rm; $a -rf /", &context);
+//! assert_eq!(verdict.decision, Decision::Deny);
+//! assert!(verdict.labels.contains(&"deny_list:rm_rf".to_owned()));
+//! ```
 
 pub mod derive;
 pub mod expand;
+pub mod explain;
 pub mod interpret;
 pub mod judge;
 pub mod load;
 pub mod model;
 pub mod parse;
 pub mod resolve;
+
+use std::sync::LazyLock;
+
+use crate::explain::{Explanation, Look};
+use crate::judge::Scene;
+use crate::judge::index::Index;
+use crate::load::{Judgement, LoadError, Policy};
+use crate::model::context::{Context, Limits};
+use crate::model::fact::{EffectKind, Fact};
+use crate::model::rule::{Hit, Knowledge, Labels, RuleSet};
+use crate::model::script::Parsed;
+use crate::model::trace::Trace;
+use crate::model::utility::Catalog;
+use crate::model::verdict::{Decision, Verdict};
+
+/// Answers what a command may do. One gate serves any number of commands and threads.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    catalog: Catalog,
+    rules: RuleSet,
+    index: Index,
+    labels: Labels,
+    knowledge: Knowledge,
+    limits: Limits,
+    trusted: Vec<String>,
+    warnings: Vec<String>,
+}
+
+static BUILTIN: LazyLock<Gate> = LazyLock::new(|| {
+    // INVARIANT (builtin): the suite loads every built-in file, so that neither call can fail in a
+    // build that was tested; if one did, every command would ask.
+    let read = || -> Result<Gate, LoadError> {
+        let (catalog, _) = load::utilities(load::builtin::utilities())?;
+        Ok(Gate::assemble(catalog, load::rules(load::builtin::rules())?))
+    };
+    read().unwrap_or_else(|error| {
+        let mut gate = Gate::assemble(Catalog::default(), Judgement::default());
+        gate.warnings.push(error.to_string());
+        gate
+    })
+});
+
+impl Gate {
+    /// The gate of the built-in rules and utilities.
+    pub fn builtin() -> &'static Self {
+        &BUILTIN
+    }
+
+    /// The built-in gate with policies on top, the person's own first.
+    ///
+    /// # Errors
+    ///
+    /// When a policy's rule or utility does not fit the built-in ones; the error names the file.
+    pub fn new(policies: &[Policy]) -> Result<Self, LoadError> {
+        let mut gate = Self::builtin().clone();
+        let own: Vec<(&str, &str)> = policies
+            .iter()
+            .filter(|policy| !policy.utilities.is_empty())
+            .map(|policy| (policy.file.as_str(), policy.utilities.as_str()))
+            .collect();
+        if !own.is_empty() {
+            let mut files = load::builtin::utilities().to_vec();
+            files.extend(own);
+            gate.catalog = load::utilities(&files)?.0;
+        }
+        for policy in policies {
+            gate.apply(policy)?;
+        }
+        gate.index = Index::new(&gate.rules);
+        Ok(gate)
+    }
+
+    fn assemble(catalog: Catalog, judgement: Judgement) -> Self {
+        let Judgement { rules, labels, knowledge } = judgement;
+        Self {
+            catalog,
+            index: Index::new(&rules),
+            rules,
+            labels,
+            knowledge,
+            limits: Limits::default(),
+            trusted: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, policy: &Policy) -> Result<(), LoadError> {
+        self.warnings.extend(policy.warnings.iter().cloned());
+        self.knowledge.protected_branches.extend(policy.protected_branches.iter().cloned());
+        self.knowledge.add_sensitive(&policy.sensitive);
+        self.rules.allowed.extend(policy.allow.iter().cloned());
+        self.trusted.extend(policy.trusted_commands.iter().map(|line| fold_blanks(line)));
+        policy.add_rules(&mut self.rules, &self.labels)?;
+        policy.set_labels(&mut self.labels, &mut self.warnings)
+    }
+
+    /// The same gate with other limits.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// What policies tried and may not do, one sentence each, with the file.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What utilities do.
+    pub const fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The rules.
+    pub const fn rules(&self) -> &RuleSet {
+        &self.rules
+    }
+
+    /// The labels, in the order verdicts have them.
+    pub const fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// What a command would do, decided. Any text gets an answer.
+    pub fn classify(&self, command: &str, context: &Context) -> Verdict {
+        let (_, trace) = self.run(command, context);
+        let facts = derive::derive(&trace, &self.catalog, context, &self.knowledge);
+        let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
+        let hits = judge::hits(&self.rules, &self.index, &scene);
+        self.decide(command, &hits, &scene)
+    }
+
+    /// As [`classify`](Self::classify), for text that may not be UTF-8: each byte that belongs to no
+    /// character counts as the character U+F700 + byte, which no name of a program has. Spans
+    /// count in the text with those characters in place.
+    pub fn classify_bytes(&self, command: &[u8], context: &Context) -> Verdict {
+        self.classify(&decode(command), context)
+    }
+
+    /// What a tool that works on one file without a shell would do, decided.
+    pub fn classify_path(&self, path: &str, kind: EffectKind, context: &Context) -> Verdict {
+        let trace = Trace::default();
+        let facts: Vec<Fact> = vec![derive::touch(path, kind, context, &self.knowledge)];
+        let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
+        let hits = judge::hits(&self.rules, &self.index, &scene);
+        judge::decide(&self.rules, &self.labels, &hits, &scene)
+    }
+
+    /// What every stage makes of a command.
+    pub fn explain(&self, command: &str, context: &Context) -> Explanation {
+        let (parsed, trace) = self.run(command, context);
+        let facts = derive::derive(&trace, &self.catalog, context, &self.knowledge);
+        let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
+        let hits = judge::hits(&self.rules, &self.index, &scene);
+        let verdict = self.decide(command, &hits, &scene);
+        let looks = judge::looks(&self.rules, &self.index, &scene)
+            .into_iter()
+            .filter_map(|hit| self.look(hit, &trace))
+            .collect();
+        Explanation { command: command.to_owned(), parsed, trace, facts, looks, verdict }
+    }
+
+    fn look(&self, hit: Hit, trace: &Trace) -> Option<Look> {
+        let rule = self.rules.rules.get(hit.rule)?;
+        Some(Look {
+            rule: rule.id.clone(),
+            truth: hit.truth,
+            span: judge::locate(trace, hit.site),
+            about: hit.about,
+        })
+    }
+
+    fn run(&self, command: &str, context: &Context) -> (Parsed, Trace) {
+        interpret::run(command, context, &self.catalog, &self.limits)
+    }
+
+    fn decide(&self, command: &str, hits: &[Hit], scene: &Scene<'_>) -> Verdict {
+        if self.labels.specs.is_empty() {
+            return Verdict { decision: Decision::Ask, ..Verdict::default() };
+        }
+        let mut verdict = judge::decide(&self.rules, &self.labels, hits, scene);
+        judge::raw::scan(command, scene.trace, &mut verdict);
+        if verdict.decision == Decision::Pass
+            && !self.trusted.is_empty()
+            && self.trusted.contains(&fold_blanks(command))
+        {
+            verdict.decision = Decision::Allow;
+            verdict.labels = vec!["read_only_allow".into()];
+        }
+        verdict
+    }
+}
+
+/// The text with every run of blanks made one, none at its ends.
+fn fold_blanks(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// UTF-8 as it is, every other byte as the character U+F700 + byte.
+fn decode(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            out.extend(char::from_u32(0xF700 + u32::from(*byte)));
+        }
+    }
+    out
+}

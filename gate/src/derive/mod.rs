@@ -3,5 +3,680 @@
 //! Takes a trace, the catalog, the context and what is known about places. Gives facts, each with
 //! its truth. May import: model. Never: judges whether an effect is welcome.
 
-pub mod component;
+pub mod host;
 pub mod path;
+
+use crate::derive::host::Target;
+use crate::derive::path::Paths;
+use crate::model::component;
+use crate::model::context::Context;
+use crate::model::fact::{CodePlace, EffectKind, Fact, Object, Place};
+use crate::model::rule::Knowledge;
+use crate::model::span::Site;
+use crate::model::trace::{Access, CodeUse, DeedObject, Invocation, OptionUse, Trace};
+use crate::model::utility::{
+    CarryScope, Catalog, EffectObject, EffectSpec, Language, OperandPlace, OperandSpec, OptionSpec,
+    Utility, ValueKind, VariableClass,
+};
+use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
+
+/// Sources of one `put` whose landing places are told apart; further ones land under an unknown name.
+const LANDINGS: usize = 64;
+
+/// Effects of all that a trace would run: those of each invocation in order, then files the shell
+/// opens, then code.
+pub fn derive(
+    trace: &Trace,
+    catalog: &Catalog,
+    context: &Context,
+    knowledge: &Knowledge,
+) -> Vec<Fact> {
+    let mut deriver = Deriver {
+        trace,
+        catalog,
+        context,
+        knowledge,
+        paths: Paths::new(context, knowledge),
+        facts: Vec::new(),
+    };
+    for (index, invocation) in trace.invocations.iter().enumerate() {
+        deriver.invocation(index, invocation);
+    }
+    for access in &trace.accesses {
+        deriver.access(access);
+    }
+    for code in &trace.codes {
+        deriver.code(code);
+    }
+    deriver.facts
+}
+
+/// The entry of an invocation and those it is a sub-command of, the innermost first.
+fn chain<'c>(catalog: &'c Catalog, invocation: &Invocation) -> Vec<&'c Utility> {
+    let mut out = Vec::new();
+    let mut id = invocation.utility;
+    while let Some(utility) = id.and_then(|id| catalog.get(id))
+        && out.len() < 16
+    {
+        out.push(utility);
+        id = utility.parent;
+    }
+    out
+}
+
+struct Deriver<'a> {
+    trace: &'a Trace,
+    catalog: &'a Catalog,
+    context: &'a Context,
+    knowledge: &'a Knowledge,
+    paths: Paths<'a>,
+    facts: Vec<Fact>,
+}
+
+/// What is the same for all effects of one invocation.
+struct Actor<'a> {
+    index: usize,
+    invocation: &'a Invocation,
+    utilities: Vec<&'a Utility>,
+    directories: Vec<Text>,
+    recursive: Truth,
+    force: Truth,
+    /// Whether it surely only shows what it would do.
+    dry: bool,
+}
+
+impl Actor<'_> {
+    fn option(&self, used: &OptionUse) -> Option<&OptionSpec> {
+        self.utilities.iter().find_map(|utility| {
+            utility.options.iter().find(|spec| spec.names.iter().any(|name| *name == used.name))
+        })
+    }
+
+    fn given(&self, names: &[String]) -> Truth {
+        self.invocation.reading.has_any(names)
+    }
+
+    fn applies(&self, when: &[String], unless: &[String]) -> Truth {
+        let given = if when.is_empty() { Truth::Yes } else { self.given(when) };
+        given.and(self.given(unless).negate())
+    }
+}
+
+impl<'a> Deriver<'a> {
+    fn invocation(&mut self, index: usize, invocation: &'a Invocation) {
+        if invocation.scope == CarryScope::Container {
+            return;
+        }
+        let utilities = chain(self.catalog, invocation);
+        let all = |list: fn(&Utility) -> &Vec<String>| -> Vec<String> {
+            utilities.iter().flat_map(|utility| list(utility).iter().cloned()).collect()
+        };
+        let reading = &invocation.reading;
+        let mut actor = Actor {
+            index,
+            invocation,
+            directories: invocation.directories.clone(),
+            recursive: reading.has_any(&all(|utility| &utility.recursive)),
+            force: reading.has_any(&all(|utility| &utility.force)),
+            dry: reading.has_any(&all(|utility| &utility.dry)) == Truth::Yes,
+            utilities,
+        };
+        if actor.directories.is_empty() {
+            actor.directories.push(Text::literal(self.context.cwd.as_str()));
+        }
+        if invocation.scope == CarryScope::Remote {
+            actor.directories = vec![Text::unknown(Unknown::NotModelled("another machine"))];
+        }
+        self.program(&actor);
+        self.environment(&actor);
+        if actor.utilities.is_empty() {
+            if !invocation.shadowed {
+                self.unknown_program(&actor);
+            }
+            return;
+        }
+        if reading.inert {
+            return;
+        }
+        self.options(&mut actor);
+        if !reading.complete {
+            self.operands(&actor);
+        }
+        let specs: Vec<&EffectSpec> = actor
+            .utilities
+            .first()
+            .map(|utility| utility.effects.iter().collect())
+            .unwrap_or_default();
+        for spec in specs {
+            self.effect(&actor, spec);
+        }
+        for deed in &reading.deeds {
+            let object = match &deed.object {
+                DeedObject::None => Object::None,
+                DeedObject::Path(text) => self.path(&self.item(&actor, text), &actor.directories),
+                DeedObject::Host(text) => Object::Host(text.clone()),
+                DeedObject::Name(text) => Object::Name(text.clone()),
+                DeedObject::Branch(text) => self.branch(text),
+            };
+            if actor.dry && !deed.kind.is_passive() {
+                continue;
+            }
+            self.facts.push(Fact {
+                kind: deed.kind,
+                object,
+                recursive: deed.recursive,
+                force: deed.force,
+                certain: deed.certain,
+                invocation: Some(index),
+                site: deed.site,
+            });
+        }
+    }
+
+    /// The program itself, where it is given by a path or not known.
+    fn program(&mut self, actor: &Actor<'_>) {
+        let Some(word) = actor.invocation.argv.first() else { return };
+        if actor.invocation.name.is_some() || actor.invocation.shadowed {
+            return;
+        }
+        let exact = word.text.exact();
+        if exact.is_none_or(|word| word.contains('/')) && word.text.prefix().contains('/') {
+            let object = self.path(&word.text, &actor.directories);
+            self.push(actor, EffectKind::Execute, object, Truth::Yes, word.site);
+        }
+        if exact.is_none() {
+            let object = Object::Name(word.text.clone());
+            self.push(actor, EffectKind::Execute, object, Truth::Yes, word.site);
+        }
+    }
+
+    /// Variables that make the program load something.
+    fn environment(&mut self, actor: &Actor<'_>) {
+        let name = actor.invocation.name.as_deref().unwrap_or_default();
+        for (variable, value) in &actor.invocation.environment {
+            if self.catalog.variable_class(variable, name) == Some(VariableClass::Code) {
+                let object = Object::Code {
+                    language: Language::Other,
+                    place: CodePlace::Variable,
+                    known: value.is_exact(),
+                    network: Truth::No,
+                };
+                self.push(actor, EffectKind::Execute, object, Truth::Yes, actor.invocation.site);
+            }
+        }
+    }
+
+    /// A program without an entry: every operand that looks like a path may be opened.
+    fn unknown_program(&mut self, actor: &Actor<'_>) {
+        for word in actor.invocation.argv.iter().skip(1) {
+            let text = if word.text.prefix().starts_with('-') {
+                let Some(at) = word.text.prefix().find('=') else { continue };
+                host::cut(&word.text, at + 1)
+            } else if word.text.prefix().starts_with('@') {
+                host::cut(&word.text, 1)
+            } else {
+                word.text.clone()
+            };
+            let text = match host::url(&text) {
+                Target::Path(path) => path,
+                _ => text,
+            };
+            if text.prefix().contains("://") || !host::is_path_like(&text) {
+                continue;
+            }
+            let object = self.path(&text, &actor.directories);
+            self.push(actor, EffectKind::Touch, object, Truth::Yes, word.site);
+        }
+    }
+
+    fn options(&mut self, actor: &mut Actor<'a>) {
+        for used in &actor.invocation.reading.options {
+            let Some(spec) = actor.option(used).cloned() else { continue };
+            match &used.value {
+                None => {
+                    for kind in &spec.effects {
+                        self.push(actor, *kind, Object::None, used.certain, used.site);
+                    }
+                }
+                Some(value) => {
+                    self.value(actor, &spec.effects, spec.kind, value, used.certain);
+                    if spec.kind == ValueKind::Directory
+                        && spec.effects.contains(&EffectKind::Enter)
+                    {
+                        actor.directories =
+                            self.paths.object(&value.text, &actor.directories).resolved;
+                    }
+                }
+            }
+        }
+    }
+
+    fn operands(&mut self, actor: &Actor<'_>) {
+        let operands = &actor.invocation.reading.operands;
+        let Some(utility) = actor.utilities.first() else { return };
+        let script = utility.language.is_some_and(|language| {
+            !matches!(language, Language::Filter | Language::Sql | Language::Sed | Language::Awk)
+        }) && !actor.invocation.reading.options.iter().any(|used| {
+            actor
+                .option(used)
+                .is_some_and(|spec| matches!(spec.kind, ValueKind::Code | ValueKind::Shell))
+        });
+        for (position, operand) in operands.iter().enumerate() {
+            let mut claimed = false;
+            for spec in &utility.operands {
+                let here = is_at(spec.place, position, operands.len());
+                let many = operand.arity == Arity::Many && operand.text.has_unknown();
+                if operands.len() < spec.at_least && !many {
+                    continue;
+                }
+                let applies = actor.applies(&spec.when, &spec.unless);
+                if !applies.is_possible() {
+                    continue;
+                }
+                if here && !claimed {
+                    claimed = applies == Truth::Yes;
+                    self.operand(actor, spec, operand, applies);
+                } else if many {
+                    self.operand(actor, spec, operand, Truth::Maybe);
+                }
+            }
+            if script && position == 0 && utility.operands.is_empty() {
+                let object = self.path(&operand.text, &actor.directories);
+                self.push(actor, EffectKind::Execute, object, Truth::Yes, operand.site);
+            }
+        }
+    }
+
+    fn operand(&mut self, actor: &Actor<'_>, spec: &OperandSpec, operand: &Field, certain: Truth) {
+        let text = self.item(actor, &operand.text);
+        let operand = Field { text, ..operand.clone() };
+        self.value(actor, &spec.effects, spec.kind, &operand, certain);
+    }
+
+    /// What is done to a value: an option's or an operand.
+    fn value(
+        &mut self,
+        actor: &Actor<'_>,
+        effects: &[EffectKind],
+        kind: ValueKind,
+        value: &Field,
+        certain: Truth,
+    ) {
+        let text = &value.text;
+        let target = match kind {
+            ValueKind::Path | ValueKind::Directory if text.exact() == Some("-") => Target::Nothing,
+            ValueKind::Path | ValueKind::Directory | ValueKind::Script => {
+                Target::Path(text.clone())
+            }
+            ValueKind::Auto if host::is_path_like(text) => Target::Path(text.clone()),
+            ValueKind::AtPath => host::at_path(text),
+            ValueKind::FormPath => host::form_path(text),
+            ValueKind::Host => host::url(text),
+            ValueKind::RemotePath => host::remote_path(text),
+            _ => Target::Nothing,
+        };
+        let loads = match kind {
+            ValueKind::Script => Some(EffectKind::Read),
+            _ => None,
+        };
+        if kind == ValueKind::Script {
+            let object = Object::Code {
+                language: actor
+                    .utilities
+                    .iter()
+                    .find_map(|u| u.language)
+                    .unwrap_or(Language::Other),
+                place: CodePlace::Helper,
+                known: false,
+                network: Truth::No,
+            };
+            self.push(actor, EffectKind::Execute, object, certain, value.site);
+        }
+        for kind in effects.iter().copied().chain(loads) {
+            match &target {
+                Target::Path(path) if matches!(kind, EffectKind::Put | EffectKind::Fill) => {
+                    self.put(actor, kind, path, certain, value.site);
+                }
+                Target::Path(path) => {
+                    let object = self.path(path, &actor.directories);
+                    self.push(actor, kind, object, certain, value.site);
+                }
+                Target::Host(host) => {
+                    let kind = match kind {
+                        EffectKind::Read | EffectKind::List | EffectKind::Search => {
+                            EffectKind::Receive
+                        }
+                        EffectKind::Write
+                        | EffectKind::Put
+                        | EffectKind::Fill
+                        | EffectKind::Append => EffectKind::Send,
+                        other => other,
+                    };
+                    self.push(actor, kind, Object::Host(host.clone()), certain, value.site);
+                }
+                Target::Nothing => {
+                    if !is_file_kind(kind) {
+                        let object = Object::Name(text.clone());
+                        self.push(actor, kind, object, certain, value.site);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Files put at a place or, where it is a directory, into it.
+    fn put(
+        &mut self,
+        actor: &Actor<'_>,
+        kind: EffectKind,
+        path: &Text,
+        certain: Truth,
+        site: Site,
+    ) {
+        let inside = |name: &Text| {
+            let mut text = path.clone();
+            if !text
+                .pieces()
+                .last()
+                .is_some_and(|piece| matches!(piece, Piece::Literal(end) if end.ends_with('/')))
+            {
+                text.push_str("/");
+            }
+            text.concat(name)
+        };
+        if kind == EffectKind::Fill {
+            let name = Text::unknown(Unknown::NotModelled("an archive"));
+            let object = self.path(&inside(&name), &actor.directories);
+            self.push(actor, kind, object, certain, site);
+            return;
+        }
+        let sources: Vec<&Field> = actor
+            .invocation
+            .reading
+            .operands
+            .iter()
+            .filter(|operand| operand.site != site)
+            .collect();
+        if sources.len() < 2 && !self.paths.is_directory(path, &actor.directories) {
+            let object = self.path(path, &actor.directories);
+            self.push(actor, kind, object, certain, site);
+            return;
+        }
+        let mut names: Vec<Text> = sources
+            .iter()
+            .take(LANDINGS)
+            .map(|source| host::base_name(&source.text))
+            .map(|name| {
+                // A source that ends in dots or a slash puts what it holds.
+                if matches!(name.exact(), Some("" | "." | "..")) {
+                    Text::unknown(Unknown::NotModelled("a directory"))
+                } else {
+                    name
+                }
+            })
+            .collect();
+        if names.is_empty() || sources.len() > LANDINGS {
+            names.push(Text::unknown(Unknown::NotModelled("a list of files")));
+        }
+        for name in &names {
+            let object = self.path(&inside(name), &actor.directories);
+            self.push(actor, kind, object, certain, site);
+        }
+    }
+
+    /// An effect that does not come from one operand alone.
+    fn effect(&mut self, actor: &Actor<'_>, spec: &EffectSpec) {
+        let operands = &actor.invocation.reading.operands;
+        let mut certain = actor.applies(&spec.when, &spec.unless);
+        if spec.without_operands && !operands.is_empty()
+            || spec.with_operands && operands.is_empty()
+        {
+            return;
+        }
+        if !spec.words.is_empty() {
+            certain = certain.and(begins_with(operands, &spec.words));
+        }
+        if !certain.is_possible() {
+            return;
+        }
+        let site = actor.invocation.site;
+        match &spec.object {
+            EffectObject::None => self.push(actor, spec.kind, Object::None, certain, site),
+            EffectObject::Operands => {
+                for operand in operands {
+                    self.value(actor, &[spec.kind], ValueKind::Path, operand, certain);
+                }
+            }
+            EffectObject::Directory => {
+                let here = Text::literal(".");
+                if spec.kind == EffectKind::Fill {
+                    self.put(actor, spec.kind, &here, certain, site);
+                } else {
+                    let object = self.path(&here, &actor.directories);
+                    self.push(actor, spec.kind, object, certain, site);
+                }
+            }
+            EffectObject::Path(path) => {
+                let path = match path.strip_prefix('~') {
+                    Some(rest) => format!("{}{rest}", self.context.home),
+                    None => path.clone(),
+                };
+                let object = self.path(&Text::literal(path), &actor.directories);
+                self.push(actor, spec.kind, object, certain, site);
+            }
+            EffectObject::UrlName => {
+                for operand in operands {
+                    let name = host::base_name(&operand.text);
+                    let name = match name.exact() {
+                        Some(name) => {
+                            Text::literal(name.split(['?', '#']).next().unwrap_or_default())
+                        }
+                        None => name,
+                    };
+                    let object = self.path(&Text::literal("./").concat(&name), &actor.directories);
+                    self.push(actor, spec.kind, object, certain, operand.site);
+                }
+            }
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        let text = &access.target.text;
+        let prefix = text.prefix();
+        if prefix.starts_with("/dev/tcp/") || prefix.starts_with("/dev/udp/") {
+            self.facts.push(Fact {
+                kind: EffectKind::Connect,
+                object: Object::Host(host::cut(text, "/dev/tcp/".len())),
+                recursive: Truth::No,
+                force: Truth::No,
+                certain: Truth::Yes,
+                invocation: access.invocation,
+                site: access.site,
+            });
+            return;
+        }
+        let scope = access
+            .invocation
+            .and_then(|index| self.trace.invocations.get(index))
+            .map(|invocation| invocation.scope);
+        if scope == Some(CarryScope::Container) {
+            return;
+        }
+        let object = self.path(text, &access.directories);
+        self.facts.push(Fact {
+            kind: access.kind,
+            object,
+            recursive: Truth::No,
+            force: Truth::No,
+            certain: Truth::Yes,
+            invocation: access.invocation,
+            site: access.site,
+        });
+    }
+
+    fn code(&mut self, code: &CodeUse) {
+        self.facts.push(Fact {
+            kind: EffectKind::Execute,
+            object: Object::Code {
+                language: code.language,
+                place: code.place,
+                known: code.text.is_exact(),
+                network: Truth::from(code.is_from_network()),
+            },
+            recursive: Truth::No,
+            force: Truth::No,
+            certain: Truth::Yes,
+            invocation: code.invocation,
+            site: code.site,
+        });
+    }
+
+    fn path(&self, text: &Text, directories: &[Text]) -> Object {
+        Object::Path(Box::new(self.paths.object(text, directories)))
+    }
+
+    /// Names that find passes on stand below its start points.
+    fn item(&self, actor: &Actor<'_>, text: &Text) -> Text {
+        if !matches!(text.pieces(), [Piece::Unknown(Unknown::Item), ..]) {
+            return text.clone();
+        }
+        let carrier = actor.invocation.carrier.and_then(|index| self.trace.invocations.get(index));
+        let start =
+            carrier.filter(|carrier| carrier.name.as_deref() == Some("find")).map(|carrier| {
+                carrier.reading.operands.iter().map(|operand| &operand.text).collect::<Vec<_>>()
+            });
+        match start.as_deref() {
+            Some([]) => Text::literal("./").concat(text),
+            Some([only]) => (*only).clone().concat(&Text::literal("/")).concat(text),
+            _ => text.clone(),
+        }
+    }
+
+    fn branch(&self, name: &Text) -> Object {
+        let current = matches!(name.exact(), Some("" | "HEAD" | "@"));
+        let name = match (&self.context.branch, current) {
+            (Some(branch), true) => Text::literal(branch.as_str()),
+            (None, true) => Text::unknown(Unknown::Parameter("the current branch".into())),
+            (_, false) => name.clone(),
+        };
+        let mut protected = Truth::No;
+        for glob in &self.knowledge.protected_branches {
+            let truth = if name.exact() == Some("*") {
+                Truth::Yes
+            } else if glob.contains('*') || name.has_unknown() {
+                component::matches(&name, glob)
+            } else {
+                let literal = Text::literal(name.fill("*"));
+                let pattern = literal.exact().unwrap_or_default();
+                if pattern.contains('*') {
+                    component::matches(&Text::literal(glob.as_str()), pattern)
+                } else {
+                    Truth::from(pattern == glob)
+                }
+            };
+            protected = protected.or(truth);
+        }
+        Object::Branch { name, protected }
+    }
+
+    fn push(
+        &mut self,
+        actor: &Actor<'_>,
+        kind: EffectKind,
+        object: Object,
+        certain: Truth,
+        site: Site,
+    ) {
+        let passes_dry = kind.is_passive()
+            || matches!(kind, EffectKind::Receive | EffectKind::Send | EffectKind::Connect)
+            || matches!(kind, EffectKind::Execute | EffectKind::Privilege);
+        if actor.dry && !passes_dry {
+            return;
+        }
+        self.facts.push(Fact {
+            kind,
+            object,
+            recursive: actor.recursive,
+            force: actor.force,
+            certain,
+            invocation: Some(actor.index),
+            site,
+        });
+    }
+}
+
+fn is_at(place: OperandPlace, position: usize, count: usize) -> bool {
+    match place {
+        OperandPlace::All => true,
+        OperandPlace::First => position == 0,
+        OperandPlace::Second => position == 1,
+        OperandPlace::Third => position == 2,
+        OperandPlace::Last => count > 1 && position + 1 == count,
+    }
+}
+
+/// Whether an effect needs a file to happen to.
+const fn is_file_kind(kind: EffectKind) -> bool {
+    matches!(
+        kind,
+        EffectKind::Read
+            | EffectKind::List
+            | EffectKind::Search
+            | EffectKind::Enter
+            | EffectKind::Touch
+    ) || kind.is_mutation()
+        && !matches!(kind, EffectKind::Delete | EffectKind::Create | EffectKind::Format)
+}
+
+fn begins_with(operands: &[Field], words: &[String]) -> Truth {
+    let mut truth = Truth::No;
+    for operand in operands {
+        let prefix = operand.text.prefix().trim_start().to_ascii_lowercase();
+        let found = words.iter().any(|word| prefix.starts_with(&word.to_ascii_lowercase()));
+        let unknown = operand.text.has_unknown() && prefix.is_empty();
+        truth = truth.or(match (found, unknown) {
+            (true, _) => Truth::Yes,
+            (false, true) => Truth::Maybe,
+            (false, false) => Truth::No,
+        });
+    }
+    truth
+}
+
+/// The effect of one tool call on a file, for callers that do not go through a shell.
+pub fn touch(path: &str, kind: EffectKind, context: &Context, knowledge: &Knowledge) -> Fact {
+    let paths = Paths::new(context, knowledge);
+    let object = paths.object(&Text::literal(path), &[Text::literal(context.cwd.as_str())]);
+    Fact {
+        kind,
+        object: Object::Path(Box::new(object)),
+        recursive: Truth::No,
+        force: Truth::No,
+        certain: Truth::Yes,
+        invocation: None,
+        site: Site::default(),
+    }
+}
+
+/// The place that says most about a path, for explanations: `workspace`, `temporary`, `outside`,
+/// `home`, `system` or `device`, `unknown` where it cannot be told.
+pub fn scope_name(object: &Object) -> &'static str {
+    let Object::Path(path) = object else { return "" };
+    for (place, name) in [
+        (Place::HarmlessDevice, "device"),
+        (Place::Device, "device"),
+        (Place::HomeSettings, "home"),
+        (Place::HomeChild, "home"),
+        (Place::Home, "home"),
+        (Place::System, "system"),
+        (Place::Outside, "outside"),
+        (Place::Temporary, "temporary"),
+        (Place::WorkspaceRoot, "workspace"),
+        (Place::Workspace, "workspace"),
+    ] {
+        if path.places.get(place) == Truth::Yes {
+            return name;
+        }
+    }
+    "unknown"
+}

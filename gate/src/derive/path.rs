@@ -3,7 +3,7 @@
 //! A path is resolved lexically against every directory its command may run in, then compared by
 //! components with what is known about places. Links are not followed.
 
-use crate::derive::component;
+use crate::model::component;
 use crate::model::context::Context;
 use crate::model::fact::{PathObject, Place, Places};
 use crate::model::rule::Knowledge;

@@ -1,1 +1,249 @@
-//! judge.
+//! What we mind about what would run, and the decision.
+//!
+//! Takes rules, labels, a trace and its facts. Gives hits, and one verdict folded from them. May
+//! import: model. Never: reads a command text, except what was not understood of it.
+
+pub mod condition;
+mod harmless;
+pub mod index;
+pub mod raw;
+
+use crate::judge::condition::{Subject, holds};
+use crate::judge::index::Index;
+use crate::model::context::Context;
+use crate::model::fact::{Fact, Object};
+use crate::model::rule::{AllowEntry, Hit, Labels, Rule, RuleSet};
+use crate::model::span::{Site, SourceId, Span};
+use crate::model::trace::{Invocation, Trace};
+use crate::model::utility::Catalog;
+use crate::model::value::{Arity, Text, Truth};
+use crate::model::verdict::{Decision, Reason, Verdict};
+
+pub use crate::judge::harmless::is_reader;
+
+/// Reasons a verdict holds at most; the worst are kept.
+const REASONS: usize = 64;
+
+/// All that is known about one command.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// What would run.
+    pub trace: &'a Trace,
+    /// Its effects.
+    pub facts: &'a [Fact],
+    /// What utilities do.
+    pub catalog: &'a Catalog,
+    /// Where it would run.
+    pub context: &'a Context,
+}
+
+/// Rules that hold or may hold, in the order of what they hold for.
+pub fn hits(rules: &RuleSet, index: &Index, scene: &Scene<'_>) -> Vec<Hit> {
+    let mut out = Vec::new();
+    look(rules, index, scene, &mut |hit| {
+        if hit.truth.is_possible() {
+            out.push(hit);
+        }
+    });
+    out
+}
+
+/// As [`hits`], with what every rule said that looked at something, No included.
+pub fn looks(rules: &RuleSet, index: &Index, scene: &Scene<'_>) -> Vec<Hit> {
+    let mut out = Vec::new();
+    look(rules, index, scene, &mut |hit| out.push(hit));
+    out
+}
+
+fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(Hit)) {
+    let mut ask = |subject: &Subject<'_>, truth: Truth, fact: Option<usize>| {
+        for number in index.rules_for(subject) {
+            let Some(rule) = rules.rules.get(*number) else { continue };
+            let truth = holds(&rule.condition, subject, scene).and(truth);
+            say(Hit {
+                rule: *number,
+                truth,
+                fact,
+                invocation: subject.invocation(),
+                site: subject.site(scene),
+                about: subject.about(scene),
+            });
+        }
+    };
+    for (number, fact) in scene.facts.iter().enumerate() {
+        ask(&Subject::Fact(fact), fact.certain, Some(number));
+    }
+    for number in 0..scene.trace.invocations.len() {
+        ask(&Subject::Invocation(number), Truth::Yes, None);
+    }
+    for (source, gap) in &scene.trace.gaps {
+        ask(&Subject::Gap(*source, gap), Truth::Yes, None);
+    }
+    for substitution in &scene.trace.substitutions {
+        ask(&Subject::Substitution(substitution), Truth::Yes, None);
+    }
+    for site in &scene.trace.jobs {
+        ask(&Subject::Job(*site), Truth::Yes, None);
+    }
+    for site in &scene.trace.bombs {
+        ask(&Subject::Bomb(*site), Truth::Yes, None);
+    }
+    for setting in &scene.trace.settings {
+        ask(&Subject::Setting(setting), Truth::Yes, None);
+    }
+}
+
+/// Folds hits into a verdict. The worst label wins; without one, a command of readers alone is
+/// allowed and anything else passes.
+pub fn decide(rules: &RuleSet, labels: &Labels, hits: &[Hit], scene: &Scene<'_>) -> Verdict {
+    let mut found: Vec<(usize, Reason)> = Vec::new();
+    for hit in hits {
+        let Some(rule) = rules.rules.get(hit.rule) else { continue };
+        let label = match hit.truth {
+            Truth::Yes => Some(&rule.label),
+            Truth::Maybe => rule.maybe.as_ref(),
+            Truth::No => None,
+        };
+        let Some(label) = label else { continue };
+        let Some((position, spec)) =
+            labels.position(label).and_then(|at| labels.specs.get(at).map(|spec| (at, spec)))
+        else {
+            continue;
+        };
+        let decision = if hit.truth == Truth::Yes { spec.yes } else { spec.maybe };
+        if decision < Decision::Ask {
+            continue;
+        }
+        if decision == Decision::Ask && is_allowed(&rules.allowed, hit, scene) {
+            continue;
+        }
+        found.push((
+            position,
+            Reason {
+                label: label.clone(),
+                rule: rule.id.clone(),
+                decision,
+                why: why(rule, hit, scene),
+                instead: rule.instead.clone(),
+                span: locate(scene.trace, hit.site),
+            },
+        ));
+    }
+    if found.is_empty() {
+        return plain(rules, scene);
+    }
+    found.sort_by(|(left, a), (right, b)| {
+        b.decision.cmp(&a.decision).then(left.cmp(right)).then(a.span.cmp(&b.span))
+    });
+    let mut verdict = Verdict::default();
+    let mut ordered: Vec<(usize, &Reason)> =
+        found.iter().map(|(at, reason)| (*at, reason)).collect();
+    ordered.sort_by_key(|(at, reason)| (reason.decision != Decision::Deny, *at));
+    for (_, reason) in &ordered {
+        if !verdict.labels.contains(&reason.label) {
+            verdict.labels.push(reason.label.clone());
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for (_, reason) in found {
+        verdict.decision = verdict.decision.max(reason.decision);
+        if verdict.reasons.len() < REASONS
+            && seen.insert((reason.label.clone(), reason.rule.clone(), reason.span))
+        {
+            verdict.reasons.push(reason);
+        }
+    }
+    verdict
+}
+
+/// The verdict where no rule objects.
+fn plain(rules: &RuleSet, scene: &Scene<'_>) -> Verdict {
+    if harmless::is_harmless(&rules.allowed, scene) {
+        Verdict {
+            decision: Decision::Allow,
+            labels: vec!["read_only_allow".into()],
+            reasons: Vec::new(),
+        }
+    } else {
+        Verdict::default()
+    }
+}
+
+fn why(rule: &Rule, hit: &Hit, scene: &Scene<'_>) -> String {
+    let text = match hit.truth {
+        Truth::Yes => rule.why.clone(),
+        _ if rule.doubt.is_empty() => rule.why.clone(),
+        _ => rule.doubt.clone(),
+    };
+    let unknown = if hit.truth == Truth::Yes {
+        None
+    } else {
+        hit.fact
+            .and_then(|fact| scene.facts.get(fact))
+            .and_then(|fact| object_text(&fact.object))
+            .and_then(Text::first_unknown)
+    };
+    match unknown {
+        Some(unknown) => format!("{} It depends on {}.", text, unknown.phrase()),
+        None => text,
+    }
+}
+
+const fn object_text(object: &Object) -> Option<&Text> {
+    match object {
+        Object::Path(path) => Some(&path.text),
+        Object::Host(text) | Object::Name(text) | Object::Branch { name: text, .. } => Some(text),
+        Object::None | Object::Code { .. } => None,
+    }
+}
+
+/// The bytes of the command that show a place in any of its texts: a text that is carried is shown
+/// by the word that carries it.
+pub fn locate(trace: &Trace, site: Site) -> Span {
+    let mut site = site;
+    for _ in 0..256 {
+        if site.source == SourceId::COMMAND {
+            return site.span;
+        }
+        match trace.sources.get(site.source.0 as usize).and_then(|source| source.origin) {
+            Some(origin) => site = origin,
+            None => return site.span,
+        }
+    }
+    site.span
+}
+
+/// Whether the invocation behind a hit, or one that carries it, is one a person has allowed.
+fn is_allowed(entries: &[AllowEntry], hit: &Hit, scene: &Scene<'_>) -> bool {
+    let mut next = hit.invocation;
+    let mut steps = 0;
+    while let Some(invocation) = next.and_then(|index| scene.trace.invocations.get(index))
+        && !entries.is_empty()
+        && steps < 64
+    {
+        if is_entry(entries, invocation) {
+            return true;
+        }
+        next = invocation.carrier;
+        steps += 1;
+    }
+    false
+}
+
+/// Whether an invocation is one a person has allowed.
+fn is_entry(entries: &[AllowEntry], invocation: &Invocation) -> bool {
+    let Some((name, arguments)) = invocation.argv.split_first() else { return false };
+    if invocation.shadowed || invocation.folded {
+        return false;
+    }
+    let name = invocation.name.as_deref().or_else(|| name.exact());
+    entries.iter().any(|entry| {
+        name == Some(entry.utility.as_str())
+            && arguments.len() >= entry.arguments.len()
+            && (entry.more || arguments.len() == entry.arguments.len())
+            && arguments
+                .iter()
+                .all(|argument| argument.arity == Arity::One && argument.text.is_exact())
+            && entry.arguments.iter().zip(arguments).all(|(own, given)| given.exact() == Some(own))
+    })
+}

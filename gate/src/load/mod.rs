@@ -6,7 +6,12 @@
 
 pub mod builtin;
 mod error;
+mod labels;
+mod policy;
+mod rules;
 mod utilities;
 
 pub use error::LoadError;
+pub use policy::{Level, Policy};
+pub use rules::{Judgement, rules};
 pub use utilities::{Example, Stated, utilities};

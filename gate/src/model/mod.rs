@@ -3,6 +3,7 @@
 //! Takes and gives nothing; types only. May import: nothing outside this folder.
 //! Never: decides, reads, or knows where a value came from.
 
+pub mod component;
 pub mod context;
 pub mod fact;
 pub mod rule;

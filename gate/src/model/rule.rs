@@ -235,3 +235,26 @@ pub struct Knowledge {
     /// Globs of protected branches.
     pub protected_branches: Vec<String>,
 }
+
+impl Knowledge {
+    /// Adds globs of names that hold secrets: whole names, `*.ending`, paths of several components,
+    /// and `name/**` for a directory with all that is below.
+    pub fn add_sensitive(&mut self, globs: &[String]) {
+        for glob in globs {
+            let glob = glob.trim_start_matches("**/").trim_start_matches("./");
+            if let Some(directory) = glob.strip_suffix("/**").filter(|name| !name.contains('/')) {
+                self.sensitive_directories.push(directory.to_owned());
+            } else if glob.contains('/') {
+                self.sensitive_paths.push(glob.trim_end_matches("/**").to_owned());
+            } else if let Some(ending) =
+                glob.strip_prefix('*').filter(|end| !end.contains(['*', '?']))
+            {
+                self.sensitive_endings.push(ending.to_owned());
+            } else if glob.contains(['*', '?']) {
+                self.sensitive_globs.push(glob.to_owned());
+            } else {
+                self.sensitive_names.push(glob.to_owned());
+            }
+        }
+    }
+}

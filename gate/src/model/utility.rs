@@ -521,6 +521,31 @@ impl Catalog {
         })
     }
 
+    /// The utility at the top of a chain of sub-commands.
+    pub fn root(&self, id: UtilityId) -> Option<&Utility> {
+        let mut utility = self.get(id)?;
+        while let Some(parent) = utility.parent.and_then(|parent| self.get(parent)) {
+            utility = parent;
+        }
+        Some(utility)
+    }
+
+    /// What the value of a variable is to a program (any one, for an empty name), where the tables
+    /// know the variable. Of several answers the one that is not harmless counts.
+    pub fn variable_class(&self, name: &str, program: &str) -> Option<VariableClass> {
+        self.variables
+            .iter()
+            .filter(|spec| match spec.name.strip_suffix('*') {
+                Some(stem) => name.starts_with(stem),
+                None => spec.name == name,
+            })
+            .filter(|spec| {
+                spec.programs.is_empty() || spec.programs.iter().any(|own| own == program)
+            })
+            .map(|spec| spec.class)
+            .max_by_key(|class| *class != VariableClass::Harmless)
+    }
+
     /// All utilities and sub-commands in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (UtilityId, &Utility)> {
         (0u32..).map(UtilityId).zip(&self.utilities)

@@ -1,0 +1,81 @@
+//! Whether a command only reads what it may read.
+
+use crate::judge::{Scene, is_entry};
+use crate::model::fact::{EffectKind, Fact, Object, PathObject, Place};
+use crate::model::rule::AllowEntry;
+use crate::model::trace::{Invocation, Trace};
+use crate::model::utility::{CarryScope, VariableClass};
+use crate::model::value::Truth;
+
+/// Whether everything in the trace is known to be harmless.
+pub(super) fn is_harmless(allowed: &[AllowEntry], scene: &Scene<'_>) -> bool {
+    let Trace { gaps, jobs, bombs, settings, .. } = scene.trace;
+    if !gaps.is_empty() || !jobs.is_empty() || !bombs.is_empty() {
+        return false;
+    }
+    let settings = settings.iter().all(|setting| {
+        scene.catalog.variable_class(&setting.name, "") == Some(VariableClass::Harmless)
+    });
+    let is_known = |invocation: &Invocation| {
+        is_entry(allowed, invocation) || is_known_reader(scene, invocation)
+    };
+    let by_entry = |fact: &Fact| {
+        fact.invocation
+            .and_then(|index| scene.trace.invocations.get(index))
+            .is_some_and(|invocation| is_entry(allowed, invocation))
+    };
+    settings
+        && scene.trace.invocations.iter().all(is_known)
+        && scene.facts.iter().all(|fact| is_passive(fact) || by_entry(fact))
+}
+
+/// Whether an invocation of the trace is a known reader and has no effect that matters; what its
+/// operands are is not looked at, as rules of their own do that.
+pub fn is_reader(scene: &Scene<'_>, index: usize) -> bool {
+    scene.trace.invocations.get(index).is_some_and(|own| is_known_reader(scene, own))
+        && scene
+            .facts
+            .iter()
+            .filter(|fact| fact.invocation == Some(index))
+            .all(|fact| fact.kind.is_passive() || is_passive(fact))
+}
+
+fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
+    let program = invocation.name.as_deref().unwrap_or_default();
+    invocation.utility.is_some()
+        && !invocation.folded
+        && !invocation.shadowed
+        && invocation.scope == CarryScope::Local
+        && invocation.reading.doubts.is_empty()
+        && invocation.environment.iter().all(|(name, _)| {
+            scene.catalog.variable_class(name, program) == Some(VariableClass::Harmless)
+        })
+}
+
+/// Whether an effect leaves everything as it was and stays where it may look.
+fn is_passive(fact: &Fact) -> bool {
+    match &fact.object {
+        Object::Path(path) if is_harmless_device(path) => {
+            fact.kind.is_passive()
+                || matches!(fact.kind, EffectKind::Write | EffectKind::Append | EffectKind::Touch)
+        }
+        Object::Path(path) => fact.kind.is_passive() && is_inside(path, fact.kind),
+        Object::None | Object::Name(_) => fact.kind.is_passive(),
+        Object::Host(_) | Object::Branch { .. } | Object::Code { .. } => false,
+    }
+}
+
+fn is_harmless_device(path: &PathObject) -> bool {
+    let mut places = path.places.iter();
+    places.next() == Some((Place::HarmlessDevice, Truth::Yes)) && places.next().is_none()
+}
+
+fn is_inside(path: &PathObject, kind: EffectKind) -> bool {
+    let known = !path.text.has_unknown()
+        && !path.resolved.iter().any(crate::model::value::Text::has_unknown);
+    let inside = path.places.iter().all(|(place, _)| {
+        matches!(place, Place::Workspace | Place::WorkspaceRoot | Place::Control | Place::Generated)
+    });
+    let opens = !matches!(kind, EffectKind::List | EffectKind::Enter);
+    known && inside && !path.resolved.is_empty() && !(opens && path.sensitive.is_possible())
+}
