@@ -127,8 +127,8 @@ impl fmt::Display for Explanation {
         writeln!(f, "command")?;
         writeln!(f, "  {}", self.command.escape_debug())?;
         writeln!(f, "split")?;
-        for list in &self.parsed.script.lists {
-            writeln!(f, "  {:?}", list.span.of(&self.command))?;
+        for item in &self.parsed.script.items {
+            writeln!(f, "  {:?}", item.span.of(&self.command))?;
         }
         for (number, source) in self.trace.sources.iter().enumerate().skip(1) {
             writeln!(f, "  text {number}: {:?}", source.text)?;
