@@ -75,9 +75,10 @@ fn answer(gate: &Gate, explain: bool, line: &Line) -> Value {
 }
 
 fn read(bytes: &[u8], number: usize, context: &Context) -> Result<Line, Bad> {
-    let bad = |id: Option<Value>, error: String| Bad { id, error: format!("line {number}: {error}") };
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| bad(None, format!("not JSON: {error}")))?;
+    let bad =
+        |id: Option<Value>, error: String| Bad { id, error: format!("line {number}: {error}") };
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| bad(None, format!("not JSON: {error}")))?;
     let Value::Object(mut object) = value else {
         return Err(bad(None, "not a JSON object".into()));
     };

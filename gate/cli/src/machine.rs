@@ -29,12 +29,13 @@ pub(crate) fn context(place: &Place) -> Result<Context, Failure> {
             .map(|directory| absolute(Path::new(directory)).map(|path| text(&path)))
             .collect::<Result<_, _>>()?
     };
-    let home = match &place.home {
-        Some(home) => text(&absolute(Path::new(home))?),
-        None => std::env::var("HOME").ok().filter(|home| home.starts_with('/')).ok_or_else(|| {
-            Failure::Usage("HOME is not set to an absolute path; give --home".into())
-        })?,
-    };
+    let home =
+        match &place.home {
+            Some(home) => text(&absolute(Path::new(home))?),
+            None => std::env::var("HOME").ok().filter(|home| home.starts_with('/')).ok_or_else(
+                || Failure::Usage("HOME is not set to an absolute path; give --home".into()),
+            )?,
+        };
     let branch = place.branch.clone().or_else(|| root.as_deref().and_then(branch));
     Ok(Context {
         cwd: text(&here),

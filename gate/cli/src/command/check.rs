@@ -43,7 +43,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
     let command = match arguments.operand.as_slice() {
         [command] => command,
-        [] => return Err(Failure::Usage("no command given; try `shellgate check 'ls -la'`".into())),
+        [] => {
+            return Err(Failure::Usage("no command given; try `shellgate check 'ls -la'`".into()));
+        }
         _ => {
             return Err(Failure::Usage(
                 "more than one argument given; quote the command so that it is one: \
@@ -73,7 +75,8 @@ fn run_batch(arguments: &Arguments) -> Result<u8, Failure> {
         [one] => Some(PathBuf::from(one)),
         _ => return Err(Failure::Usage("a batch is read from one file".into())),
     };
-    let (gate, context) = policy::gate_for_batch(&arguments.place, machine::fixed(&arguments.place))?;
+    let (gate, context) =
+        policy::gate_for_batch(&arguments.place, machine::fixed(&arguments.place))?;
     let out = io::BufWriter::new(io::stdout().lock());
     let bad = match path {
         None => batch::run(&gate, &context, arguments.explain, io::stdin().lock(), out),
