@@ -1,1 +1,797 @@
-//! interpret.
+//! What a text would run: every branch counts as run, doubt is about values only.
+//!
+//! Takes a text and its context; gives the script and a [`Trace`]. May import: model, parse,
+//! expand, resolve. Never: judges, touches the machine, or recurses without counting a step and a
+//! level of depth.
+
+mod bomb;
+mod builtin;
+mod carry;
+mod environ;
+mod flow;
+mod simple;
+mod state;
+
+use std::rc::Rc;
+
+use crate::expand::Mode;
+use crate::model::context::{Context, Limits};
+use crate::model::script::{
+    AndOr, AndOrList, CaseEnd, Command, CommandKind, Condition, Gap, GapCause, Item, LimitKind,
+    Parsed, Part, Pipeline, Script, Word,
+};
+use crate::model::span::{Site, SourceId, Span};
+use crate::model::trace::{Source, Trace};
+use crate::model::utility::{CarryScope, Catalog};
+use crate::model::value::{Arity, Field, Text, Unknown, Value};
+use crate::parse::parse;
+use state::{State, Target};
+
+/// Parses a command and follows it; the first source of the trace is the command.
+pub fn run(text: &str, context: &Context, catalog: &Catalog, limits: &Limits) -> (Parsed, Trace) {
+    let parsed = parse(text, limits);
+    let trace = run_script(text, &parsed, context, catalog, limits);
+    (parsed, trace)
+}
+
+/// Follows a command that is parsed already.
+pub fn run_script(
+    text: &str,
+    parsed: &Parsed,
+    context: &Context,
+    catalog: &Catalog,
+    limits: &Limits,
+) -> Trace {
+    let mut runner = Runner::new(context, catalog, limits);
+    runner.trace.sources.push(Source { text: text.to_owned(), origin: None });
+    runner.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
+    runner.script(&parsed.script);
+    runner.trace
+}
+
+/// What is known when a command is done. The runner's state is the one after success.
+#[derive(Clone, Debug, Default)]
+struct Outcome {
+    /// Whether it succeeded, where that is known.
+    status: Option<bool>,
+    /// The state if it failed, where that differs (`cd`).
+    failed: Option<Box<State>>,
+    /// Whether control never reaches what follows (`exit`, `return`, `break`).
+    leaves: bool,
+}
+
+impl Outcome {
+    fn known(status: bool) -> Self {
+        Self { status: Some(status), ..Self::default() }
+    }
+}
+
+/// Where a command runs, as seen from its carriers.
+#[derive(Clone, Debug, Default)]
+struct Frame {
+    via: Rc<Vec<String>>,
+    carrier: Option<usize>,
+    scope: CarryScope,
+}
+
+/// The interpreter.
+struct Runner<'a> {
+    context: &'a Context,
+    catalog: &'a Catalog,
+    limits: &'a Limits,
+    trace: Trace,
+    state: State,
+    /// The text the words that are being read count in.
+    source: SourceId,
+    frame: Frame,
+    steps: usize,
+    depth: usize,
+    /// Whether the limit of steps was noted.
+    exhausted: bool,
+    /// Unknown pieces that were cut out of carried texts; each stands in them as one character.
+    holes: Vec<Unknown>,
+    /// Texts that are being gathered from descriptors.
+    captures: Vec<Text>,
+    /// Texts that are being read by descriptors.
+    inputs: Vec<Text>,
+    /// Functions that are being called.
+    calls: Vec<String>,
+    /// States at `break`, `continue` and `return`, joined.
+    escaped: Option<State>,
+    /// Output process substitutions that wait for their input.
+    pending: Vec<environ::Pending>,
+    /// The next number of a path for a process substitution.
+    next_path: u32,
+    /// Texts that are evaluated as prompts at the moment, so that none evaluates itself.
+    prompting: bool,
+}
+
+impl<'a> Runner<'a> {
+    fn new(context: &'a Context, catalog: &'a Catalog, limits: &'a Limits) -> Self {
+        Self {
+            context,
+            catalog,
+            limits,
+            trace: Trace::default(),
+            state: State::new(context),
+            source: SourceId::COMMAND,
+            frame: Frame::default(),
+            steps: 0,
+            depth: 0,
+            exhausted: false,
+            holes: Vec::new(),
+            captures: Vec::new(),
+            inputs: Vec::new(),
+            calls: Vec::new(),
+            escaped: None,
+            pending: Vec::new(),
+            next_path: 63,
+            prompting: false,
+        }
+    }
+
+    fn site(&self, span: Span) -> Site {
+        Site::new(self.source, span)
+    }
+
+    fn gap(&mut self, cause: GapCause, span: Span) {
+        let entry = (self.source, Gap { cause, span });
+        if self.trace.gaps.len() < 1024 && !self.trace.gaps.contains(&entry) {
+            self.trace.gaps.push(entry);
+        }
+    }
+
+    /// Counts work; false when the limit is reached, and then nothing may be run.
+    fn step(&mut self, cost: usize, span: Span) -> bool {
+        self.steps = self.steps.saturating_add(cost);
+        if self.steps <= self.limits.steps {
+            return true;
+        }
+        if !self.exhausted {
+            self.exhausted = true;
+            self.gap(GapCause::Limit(LimitKind::Steps), span);
+        }
+        false
+    }
+
+    /// Runs `work` one level deeper, or notes that there is no deeper level.
+    fn deeper<T: Default>(&mut self, span: Span, work: impl FnOnce(&mut Self) -> T) -> T {
+        if self.depth >= self.limits.depth {
+            self.gap(GapCause::Limit(LimitKind::Depth), span);
+            return T::default();
+        }
+        self.depth += 1;
+        let result = work(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `work` in a copy of the state; only what it wrote into files stays.
+    fn isolated<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let saved = self.state.clone();
+        let escaped = self.escaped.take();
+        let result = work(self);
+        let inner = std::mem::replace(&mut self.state, saved);
+        self.state.files = inner.files;
+        self.escaped = escaped;
+        result
+    }
+
+    /// Joins the state of failure into the current one: what follows runs either way.
+    fn settle(&mut self, outcome: &Outcome) {
+        if let Some(failed) = &outcome.failed {
+            self.join(failed);
+        }
+    }
+
+    fn join(&mut self, other: &State) {
+        let state = self.state.clone();
+        self.state = state.join(other);
+    }
+
+    fn escape(&mut self) {
+        let state = self.state.clone();
+        self.escaped = Some(match self.escaped.take() {
+            Some(other) => other.join(&state),
+            None => state,
+        });
+    }
+
+    /// Runs a list of lists; the outcome is that of the last one.
+    fn script(&mut self, script: &Script) -> Outcome {
+        let mut outcome = Outcome::known(true);
+        let mut leaves = false;
+        for (index, item) in script.items.iter().enumerate() {
+            if self.exhausted {
+                break;
+            }
+            outcome = self.item(item);
+            leaves |= outcome.leaves;
+            if index + 1 < script.items.len() {
+                self.settle(&outcome);
+            }
+        }
+        outcome.leaves = leaves;
+        outcome
+    }
+
+    fn item(&mut self, item: &Item) -> Outcome {
+        if !item.background {
+            return self.list(&item.list);
+        }
+        let site = self.site(item.span);
+        self.trace.jobs.push(site);
+        self.isolated(|runner| {
+            let outcome = runner.list(&item.list);
+            runner.settle(&outcome);
+        });
+        Outcome::known(true)
+    }
+
+    fn list(&mut self, list: &AndOrList) -> Outcome {
+        let mut outcome = self.pipeline(&list.first);
+        for (operator, pipeline) in &list.rest {
+            if self.exhausted {
+                break;
+            }
+            outcome = match operator {
+                AndOr::And => self.and(outcome, pipeline),
+                AndOr::Or => self.or(outcome, pipeline),
+            };
+        }
+        outcome
+    }
+
+    /// `left && right`, where `left` has run.
+    fn and(&mut self, left: Outcome, right: &Pipeline) -> Outcome {
+        let skipped = match (left.status, left.failed) {
+            (Some(true), None) => None,
+            (_, Some(failed)) => Some(*failed),
+            (_, None) => Some(self.state.clone()),
+        };
+        let outcome = self.pipeline(right);
+        let Some(skipped) = skipped else { return outcome };
+        if outcome.leaves {
+            self.state = skipped;
+            return Outcome { status: Some(false), ..Outcome::default() };
+        }
+        let failed = match outcome.failed {
+            Some(failed) => skipped.join(&failed),
+            None => skipped.join(&self.state),
+        };
+        let status = match (left.status, outcome.status) {
+            (Some(true), status) => status,
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            _ => None,
+        };
+        Outcome { status, failed: self.differing(failed), leaves: false }
+    }
+
+    /// `left || right`, where `left` has run.
+    fn or(&mut self, left: Outcome, right: &Pipeline) -> Outcome {
+        let success = (left.status != Some(false)).then(|| self.state.clone());
+        if let Some(failed) = left.failed {
+            self.state = *failed;
+        }
+        let outcome = self.pipeline(right);
+        let Some(success) = success else { return outcome };
+        if outcome.leaves && !left.leaves {
+            self.state = success;
+            return Outcome::known(true);
+        }
+        let failed = match outcome.failed {
+            Some(failed) => *failed,
+            None => self.state.clone(),
+        };
+        self.join(&success);
+        let status = match (left.status, outcome.status) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), status) => status,
+            _ => None,
+        };
+        Outcome { status, failed: self.differing(failed), leaves: false }
+    }
+
+    fn differing(&self, failed: State) -> Option<Box<State>> {
+        (failed != self.state).then(|| Box::new(failed))
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) -> Outcome {
+        let mut outcome = match pipeline.stages.as_slice() {
+            [] => Outcome::known(true),
+            [single] => self.command(&single.command),
+            stages => {
+                let mut feed: Option<usize> = None;
+                let mut outcome = Outcome::default();
+                let last = stages.len() - 1;
+                for (index, stage) in stages.iter().enumerate() {
+                    let stays = index == last && self.state.option("lastpipe");
+                    let before = self.state.clone();
+                    if let Some(input) = feed {
+                        self.state.descriptors.insert(0, Target::Input(input));
+                    }
+                    let mut capture = None;
+                    if index < last {
+                        let place = self.capture();
+                        self.state.descriptors.insert(1, Target::Capture(place));
+                        if stage.pipes_error {
+                            self.state.descriptors.insert(2, Target::Capture(place));
+                        }
+                        capture = Some(place);
+                    }
+                    outcome = self.command(&stage.command);
+                    self.settle(&outcome);
+                    if let Some(place) = capture {
+                        let text = self.release(place);
+                        feed = Some(self.input(text));
+                    }
+                    let after = std::mem::replace(&mut self.state, before);
+                    if stays {
+                        let descriptors = self.state.descriptors.clone();
+                        self.state = after;
+                        self.state.descriptors = descriptors;
+                    } else {
+                        self.state.files = after.files;
+                    }
+                }
+                Outcome { status: outcome.status, failed: None, leaves: false }
+            }
+        };
+        if pipeline.negated {
+            outcome.status = outcome.status.map(|status| !status);
+            if let Some(failed) = outcome.failed.take() {
+                let success = std::mem::replace(&mut self.state, *failed);
+                outcome.failed = Some(Box::new(success));
+            }
+        }
+        outcome
+    }
+
+    /// A compound or simple command with its redirections.
+    fn command(&mut self, command: &Command) -> Outcome {
+        if !self.step(1, command.span) {
+            return Outcome::default();
+        }
+        self.deeper(command.span, |runner| runner.command_inside(command))
+    }
+
+    fn command_inside(&mut self, command: &Command) -> Outcome {
+        if let CommandKind::Simple(simple) = &command.kind {
+            return self.simple(simple, command);
+        }
+        if let CommandKind::Function { name, body } = &command.kind {
+            self.define(name, body);
+            return Outcome::known(true);
+        }
+        let waiting = self.pending.len();
+        let saved = self.state.descriptors.clone();
+        let accesses = self.trace.accesses.len();
+        self.redirect(&command.redirections);
+        let first = self.trace.invocations.len();
+        self.attach(accesses, first);
+        let outcome = match &command.kind {
+            CommandKind::Simple(_) | CommandKind::Function { .. } => Outcome::default(),
+            CommandKind::Subshell(script) => self.isolated(|runner| {
+                let outcome = runner.script(script);
+                Outcome { status: outcome.status, ..Outcome::default() }
+            }),
+            CommandKind::Group(script) => self.script(script),
+            CommandKind::If { arms, otherwise } => self.branches(arms, otherwise.as_ref()),
+            CommandKind::Loop { until, condition, body } => {
+                self.repeat(*until, |runner| runner.script(condition), None, body)
+            }
+            CommandKind::For { select, name, words, body } => {
+                self.each(*select, name, words.as_deref(), body, command.span)
+            }
+            CommandKind::ArithmeticFor { expressions: [start, test, update], body } => {
+                self.arithmetic(start);
+                self.repeat(
+                    false,
+                    |runner| {
+                        runner.arithmetic(test);
+                        Outcome::default()
+                    },
+                    Some(update),
+                    body,
+                )
+            }
+            CommandKind::Case { subject, arms } => {
+                let _ = self.word_text(subject, Mode::CaseSubject);
+                let before = self.state.clone();
+                let mut joined: Option<State> = None;
+                let mut has_default = false;
+                let mut falls: Option<State> = None;
+                let mut leaves = true;
+                for arm in arms {
+                    self.state = before.clone();
+                    for pattern in &arm.patterns {
+                        self.word_pattern(pattern);
+                        has_default |= matches!(
+                            pattern.parts.as_slice(),
+                            [Part::Literal(text, _)] if text == "*"
+                        );
+                    }
+                    if let Some(fallen) = falls.take() {
+                        self.join(&fallen);
+                    }
+                    let outcome = self.script(&arm.body);
+                    self.settle(&outcome);
+                    if arm.end == CaseEnd::FallThrough {
+                        falls = Some(self.state.clone());
+                    }
+                    if !outcome.leaves {
+                        leaves = false;
+                        let state = self.state.clone();
+                        joined = Some(match joined.take() {
+                            Some(other) => other.join(&state),
+                            None => state,
+                        });
+                    }
+                }
+                self.state = match joined {
+                    Some(joined) if has_default => joined,
+                    Some(joined) => before.join(&joined),
+                    None => before,
+                };
+                Outcome { leaves: leaves && has_default, ..Outcome::default() }
+            }
+            CommandKind::Arithmetic(expression) => {
+                let value = self.arithmetic(expression);
+                Outcome { status: value.map(|value| value != 0), ..Outcome::default() }
+            }
+            CommandKind::Conditional(condition) => {
+                self.condition(condition);
+                Outcome::default()
+            }
+            CommandKind::Coprocess { name, body } => {
+                let site = self.site(command.span);
+                self.trace.jobs.push(site);
+                self.isolated(|runner| {
+                    let place = runner.capture();
+                    runner.state.descriptors.insert(1, Target::Capture(place));
+                    let outcome = runner.command(body);
+                    runner.settle(&outcome);
+                    runner.release(place);
+                });
+                self.state.put(
+                    name,
+                    state::Variable::new(Value::Scalar(Text::unknown(Unknown::Arithmetic))),
+                );
+                Outcome::known(true)
+            }
+        };
+        self.restore_descriptors(saved);
+        self.flush(waiting, None);
+        outcome
+    }
+
+    /// Puts the descriptors of an outer command back, in the state of failure too.
+    fn restore_descriptors(&mut self, saved: std::collections::BTreeMap<u32, Target>) {
+        self.state.descriptors = saved;
+    }
+
+    fn branches(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) -> Outcome {
+        let mut joined: Option<State> = None;
+        let mut leaves = true;
+        let mut add = |runner: &Self, outcome: &Outcome| {
+            if outcome.leaves {
+                return;
+            }
+            leaves = false;
+            joined = Some(match joined.take() {
+                Some(other) => other.join(&runner.state),
+                None => runner.state.clone(),
+            });
+        };
+        for (condition, body) in arms {
+            let outcome = self.script(condition);
+            let failed = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
+            let outcome = self.script(body);
+            self.settle(&outcome);
+            add(self, &outcome);
+            self.state = failed;
+        }
+        match otherwise {
+            Some(body) => {
+                let outcome = self.script(body);
+                self.settle(&outcome);
+                add(self, &outcome);
+            }
+            None => add(self, &Outcome::default()),
+        }
+        if let Some(joined) = joined {
+            self.state = joined;
+        }
+        Outcome { leaves, ..Outcome::default() }
+    }
+
+    /// `while`, `until` and the arithmetic `for`.
+    fn repeat(
+        &mut self,
+        until: bool,
+        mut condition: impl FnMut(&mut Self) -> Outcome,
+        update: Option<&Word>,
+        body: &Script,
+    ) -> Outcome {
+        let outer = self.escaped.take();
+        let mut ends: Option<State> = None;
+        let mut doubtful = 0;
+        let mut passes = 0usize;
+        loop {
+            let before = self.state.clone();
+            let left = self.unread();
+            let mut outcome = condition(self);
+            if until {
+                outcome.status = outcome.status.map(|status| !status);
+                if let Some(failed) = outcome.failed.take() {
+                    let success = std::mem::replace(&mut self.state, *failed);
+                    outcome.failed = Some(Box::new(success));
+                }
+            }
+            let consumed = self.unread() < left;
+            let end = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
+            // A list that reads a known text to its end is followed line by line; any other list
+            // is taken to go either way.
+            let counted = consumed && outcome.status == Some(true);
+            if outcome.status != Some(true) || !counted {
+                ends = Some(match ends.take() {
+                    Some(other) => other.join(&end),
+                    None => end,
+                });
+            }
+            if outcome.status == Some(false) && passes > 0 {
+                break;
+            }
+            let outcome_of_body = self.script(body);
+            self.settle(&outcome_of_body);
+            if let Some(update) = update {
+                self.arithmetic(update);
+            }
+            passes += 1;
+            if self.exhausted || outcome.status == Some(false) {
+                break;
+            }
+            if !counted {
+                doubtful += 1;
+                self.join(&before);
+                if doubtful >= 2 {
+                    break;
+                }
+                self.state.widen_from(&before);
+            }
+        }
+        if let Some(ends) = ends {
+            self.join(&ends);
+        }
+        if let Some(escaped) = self.escaped.take() {
+            self.join(&escaped);
+        }
+        self.escaped = outer;
+        Outcome::default()
+    }
+
+    /// Bytes and pieces that standard input still holds, where it is known.
+    fn unread(&self) -> usize {
+        match self.state.descriptor(0) {
+            Target::Input(index) => self.inputs.get(index).map_or(0, |text| {
+                text.pieces().len() + text.pieces().iter().map(flow::piece_bytes).sum::<usize>()
+            }),
+            _ => 0,
+        }
+    }
+
+    /// `for` and `select` over words.
+    fn each(
+        &mut self,
+        select: bool,
+        name: &str,
+        words: Option<&[Word]>,
+        body: &Script,
+        span: Span,
+    ) -> Outcome {
+        let fields: Vec<Field> = match words {
+            Some(words) => {
+                let mut fields = Vec::new();
+                for word in words {
+                    let room = self.limits.fields.saturating_sub(fields.len());
+                    let more = self.word_fields(word);
+                    if more.len() > room {
+                        self.gap(GapCause::Limit(LimitKind::Fields), span);
+                    }
+                    fields.extend(more.into_iter().take(room));
+                }
+                fields
+            }
+            None => {
+                let site = self.site(span);
+                let (texts, open) = (*self.state.positional).clone();
+                let mut fields: Vec<Field> = texts
+                    .into_iter()
+                    .map(|text| Field { text, site, ..Field::default() })
+                    .collect();
+                if open {
+                    let text = Text::unknown(Unknown::Parameter("@".into()));
+                    fields.push(Field { text, arity: Arity::Many, site, quoted: false });
+                }
+                fields
+            }
+        };
+        let outer = self.escaped.take();
+        if fields.is_empty() {
+            // Nothing would run; the body counts all the same.
+            self.isolated(|runner| {
+                let outcome = runner.script(body);
+                runner.settle(&outcome);
+            });
+        }
+        let mut seen: Option<State> = None;
+        let certain = !select && fields.iter().any(|field| field.arity == Arity::One);
+        if !certain {
+            seen = Some(self.state.clone());
+        }
+        for field in &fields {
+            if self.exhausted {
+                break;
+            }
+            self.assign_text(name, None, field.text.clone(), false, field.site);
+            let outcome = self.script(body);
+            self.settle(&outcome);
+            if select || self.escaped.is_some() || field.arity == Arity::Many {
+                let state = self.state.clone();
+                seen = Some(match seen.take() {
+                    Some(other) => other.join(&state),
+                    None => state,
+                });
+            }
+            if field.arity == Arity::Many && fields.len() == 1 && !self.exhausted {
+                // A second pass sees what the first one left behind.
+                let outcome = self.script(body);
+                self.settle(&outcome);
+            }
+        }
+        if let Some(seen) = seen {
+            self.join(&seen);
+        }
+        if let Some(escaped) = self.escaped.take() {
+            self.join(&escaped);
+        }
+        self.escaped = outer;
+        Outcome::default()
+    }
+
+    /// `[[ ... ]]`: words are expanded, and some operators evaluate them once more.
+    fn condition(&mut self, condition: &Condition) {
+        if !self.step(1, Span::default()) {
+            return;
+        }
+        match condition {
+            Condition::Word(word) => {
+                let _ = self.word_text(word, Mode::Conditional);
+            }
+            Condition::Unary(operator, word) => {
+                let text = self.word_text(word, Mode::Conditional);
+                if operator == "-v" {
+                    self.name_operand(&text, word.span);
+                }
+            }
+            Condition::Binary(left, operator, right) => {
+                let first = self.word_text(left, Mode::Conditional);
+                if matches!(operator.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
+                    let second = self.word_text(right, Mode::Conditional);
+                    self.number_operand(&first, left.span);
+                    self.number_operand(&second, right.span);
+                } else {
+                    self.word_pattern(right);
+                }
+            }
+            Condition::Not(inner) => {
+                self.deeper(Span::default(), |runner| runner.condition(inner));
+            }
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                self.deeper(Span::default(), |runner| {
+                    runner.condition(left);
+                    runner.condition(right);
+                });
+            }
+        }
+    }
+
+    /// Defines a function; its body counts even if it is never called.
+    fn define(&mut self, name: &str, body: &Command) {
+        let function = Rc::new(state::Function {
+            body: body.clone(),
+            source: self.source,
+            exported: self.state.option("allexport"),
+        });
+        Rc::make_mut(&mut self.state.functions).insert(name.to_owned(), vec![function]);
+        self.isolated(|runner| {
+            runner.state.positional = Rc::new((Vec::new(), true));
+            runner.state.descriptors.clear();
+            runner.state.hidden.push(std::collections::BTreeMap::new());
+            runner.calls.push(name.to_owned());
+            let outcome = runner.command(body);
+            runner.settle(&outcome);
+            runner.calls.pop();
+        });
+    }
+
+    /// Calls a function of this text.
+    fn call(&mut self, name: &str, arguments: &[Field], span: Span) -> Outcome {
+        let Some(bodies) = self.state.functions.get(name).cloned() else {
+            return Outcome::default();
+        };
+        let site = self.site(span);
+        let inside = self.calls.iter().any(|call| call == name);
+        if !inside && self.is_bomb(name) && !self.trace.bombs.contains(&site) {
+            self.trace.bombs.push(site);
+        }
+        // A function that calls itself has been followed once; what it changes is not known.
+        if self.calls.iter().filter(|call| *call == name).count() >= 2 {
+            self.emit(1, &Text::unknown(Unknown::Output));
+            return Outcome::default();
+        }
+        let open = arguments.iter().any(|field| field.arity == Arity::Many);
+        let positional: Vec<Text> = arguments.iter().map(|field| field.text.clone()).collect();
+        let outer = self.escaped.take();
+        let before = self.state.clone();
+        let mut joined: Option<State> = None;
+        let mut status = None;
+        for function in &bodies {
+            self.state = before.clone();
+            self.state.positional = Rc::new((positional.clone(), open));
+            self.state.hidden.push(std::collections::BTreeMap::new());
+            self.calls.push(name.to_owned());
+            let source = std::mem::replace(&mut self.source, function.source);
+            let outcome = self.command(&function.body);
+            self.settle(&outcome);
+            if bodies.len() == 1 && !outcome.leaves {
+                status = outcome.status;
+            }
+            self.source = source;
+            self.calls.pop();
+            if let Some(escaped) = self.escaped.take() {
+                self.join(&escaped);
+            }
+            self.leave_function(&before);
+            let state = self.state.clone();
+            joined = Some(match joined.take() {
+                Some(other) => other.join(&state),
+                None => state,
+            });
+        }
+        if let Some(joined) = joined {
+            self.state = joined;
+        }
+        self.escaped = outer;
+        Outcome { status, ..Outcome::default() }
+    }
+
+    /// Local variables end, positional parameters come back.
+    fn leave_function(&mut self, before: &State) {
+        if let Some(hidden) = self.state.hidden.pop() {
+            let variables = Rc::make_mut(&mut self.state.variables);
+            for (name, old) in hidden {
+                match old {
+                    Some(variable) => {
+                        variables.insert(name, variable);
+                    }
+                    None => {
+                        variables.remove(&name);
+                    }
+                }
+            }
+        }
+        self.state.positional = Rc::clone(&before.positional);
+        self.state.hidden.truncate(before.hidden.len());
+    }
+
+    /// Whether a function keeps starting two or more copies of itself.
+    fn is_bomb(&self, name: &str) -> bool {
+        let Some(bodies) = self.state.functions.get(name) else { return false };
+        bodies.iter().any(|function| {
+            let mut count = bomb::Count::new(name, &self.state.functions);
+            count.command(&function.body, false, 1, 0);
+            count.is_bomb()
+        })
+    }
+}

@@ -1,0 +1,593 @@
+//! What an invocation carries: commands, scripts, files, code on standard input; and what it
+//! writes into files that are read again.
+
+use std::rc::Rc;
+
+use super::flow::scalar;
+use super::simple::{Call, blur};
+use super::state::{State, Target, Variable, is_from_network, join_path};
+use super::{Frame, Outcome, Runner};
+use crate::model::fact::{CodePlace, EffectKind};
+use crate::model::script::{GapCause, LimitKind};
+use crate::model::span::{Site, Span};
+use crate::model::trace::{Carried, CodeUse, DeedObject, Invocation, Stream};
+use crate::model::utility::{CarryScope, Language, Output};
+use crate::model::value::{Arity, Field, Piece, Text, Unknown, Value};
+use crate::parse::parse_in;
+
+/// Shells that read aliases in scripts.
+const ALIAS_SHELLS: &[&str] = &["sh", "dash", "ash", "busybox", "ksh", "mksh", "zsh", "yash"];
+
+/// Builtins that run their operands as a command of this shell.
+const TRANSPARENT: &[&str] = &["command", "builtin"];
+
+impl Runner<'_> {
+    /// Follows one thing that an invocation carries.
+    pub(super) fn follow(&mut self, carried: Carried, index: usize, call: &Call) -> Outcome {
+        let span = call.site.span;
+        if !self.step(1, span) {
+            return Outcome::default();
+        }
+        let name = self
+            .trace
+            .invocations
+            .get(index)
+            .and_then(|invocation| {
+                invocation
+                    .name
+                    .clone()
+                    .or_else(|| invocation.argv.first().map(|field| field.text.display()))
+            })
+            .unwrap_or_default();
+        let mut via = (*self.frame.via).clone();
+        via.push(name.clone());
+        let inner = Frame { via: Rc::new(via), carrier: Some(index), scope: self.frame.scope };
+        let outer = std::mem::replace(&mut self.frame, inner);
+        let outcome = self.deeper(span, |runner| runner.follow_inside(carried, &name, index, call));
+        self.frame = outer;
+        outcome
+    }
+
+    fn follow_inside(
+        &mut self,
+        carried: Carried,
+        name: &str,
+        index: usize,
+        call: &Call,
+    ) -> Outcome {
+        match carried {
+            Carried::Command { words, assignments, scope, directory, takes_input, .. } => {
+                let transparent = call.builtins && TRANSPARENT.contains(&name);
+                let tainted = self.stdin().text().is_some_and(is_from_network);
+                let fields = if tainted { words.into_iter().map(spoil).collect() } else { words };
+                let mut prefix = call.prefix.clone();
+                prefix.extend(assignments);
+                let site = fields
+                    .iter()
+                    .map(|field| field.site)
+                    .filter(|site| site.source == call.site.source)
+                    .reduce(|a, b| Site::new(a.source, a.span.to(b.span)))
+                    .unwrap_or(call.site);
+                let inner = Call {
+                    fields,
+                    prefix,
+                    site,
+                    functions: false,
+                    builtins: transparent,
+                    arrays: if transparent { shift_arrays(call) } else { Vec::new() },
+                    accesses: self.trace.accesses.len(),
+                };
+                let work = |runner: &mut Self| {
+                    runner.enter(scope, directory.as_ref());
+                    if !takes_input {
+                        runner.state.descriptors.insert(0, Target::Inherited);
+                    }
+                    runner.call_fields(inner)
+                };
+                if transparent {
+                    let saved = self.state.descriptors.clone();
+                    let outcome = work(self);
+                    self.state.descriptors = saved;
+                    outcome
+                } else {
+                    self.isolated(work);
+                    Outcome::default()
+                }
+            }
+            Carried::Script { text, parameters, place, scope, directory, same_shell, site } => {
+                self.code(Language::Shell, place, &text, Some(index), site);
+                let Some(known) = self.open(&text) else {
+                    self.emit(1, &blur(&text));
+                    return Outcome::default();
+                };
+                if same_shell && name == "trap" {
+                    self.isolated(|runner| {
+                        let outcome = runner.source_text(&known, site);
+                        runner.settle(&outcome);
+                    });
+                    return Outcome::known(true);
+                }
+                if same_shell {
+                    return self.source_text(&known, site);
+                }
+                self.isolated(|runner| {
+                    runner.enter(scope, directory.as_ref());
+                    runner.shell_text(&known, &parameters, name, call, site);
+                });
+                Outcome::default()
+            }
+            Carried::Program { language, text, place, site } => {
+                self.code(language, place, &text, Some(index), site);
+                Outcome::default()
+            }
+            Carried::File { path, language, parameters, same_shell } => {
+                self.file(&path, language, &parameters, same_shell, name, index, call)
+            }
+            Carried::Input { language, parameters, scope, site } => {
+                let Some(text) = self.stdin().text().cloned() else { return Outcome::default() };
+                self.code(language, CodePlace::Input, &text, Some(index), site);
+                self.drain();
+                if language != Language::Shell {
+                    return Outcome::default();
+                }
+                let Some(known) = self.open(&text) else {
+                    self.emit(1, &blur(&text));
+                    return Outcome::default();
+                };
+                let mut all = vec![Field::literal(name, site)];
+                all.extend(parameters);
+                self.isolated(|runner| {
+                    runner.enter(scope, None);
+                    runner.shell_text(&known, &all, name, call, site);
+                });
+                Outcome::default()
+            }
+        }
+    }
+
+    /// The scope and directory of what is carried.
+    fn enter(&mut self, scope: CarryScope, directory: Option<&Text>) {
+        if scope != CarryScope::Local {
+            self.frame.scope = scope;
+        }
+        if let Some(directory) = directory {
+            let mut next: Vec<Text> = Vec::new();
+            for old in &self.state.directories {
+                let joined = join_path(old, directory);
+                if !next.contains(&joined) {
+                    next.push(joined);
+                }
+            }
+            self.state.directories = next;
+        }
+    }
+
+    /// A file that is run or sourced.
+    #[expect(clippy::too_many_arguments, reason = "the parts of Carried::File and its carrier")]
+    fn file(
+        &mut self,
+        path: &Field,
+        language: Language,
+        parameters: &[Field],
+        same_shell: bool,
+        name: &str,
+        index: usize,
+        call: &Call,
+    ) -> Outcome {
+        let contents = self.written(&path.text);
+        let mut outcome = Outcome::default();
+        for content in contents {
+            self.code(language, CodePlace::File, &content, Some(index), path.site);
+            if language != Language::Shell {
+                continue;
+            }
+            let Some(known) = self.open(&content) else {
+                self.emit(1, &blur(&content));
+                continue;
+            };
+            let label = format!("file {}", path.text.display());
+            if self.calls.iter().filter(|entry| **entry == label).count() >= 2 {
+                continue;
+            }
+            self.calls.push(label);
+            if same_shell {
+                let saved = Rc::clone(&self.state.positional);
+                if !parameters.is_empty() {
+                    self.state.positional = Rc::new(positional(parameters));
+                }
+                outcome = self.source_text(&known, path.site);
+                if let Some(escaped) = self.escaped.take() {
+                    self.join(&escaped);
+                }
+                outcome.leaves = false;
+                self.state.positional = saved;
+            } else {
+                let mut all = vec![path.clone()];
+                all.extend(parameters.iter().cloned());
+                self.isolated(|runner| {
+                    runner.shell_text(&known, &all, name, call, path.site);
+                });
+            }
+            self.calls.pop();
+        }
+        outcome
+    }
+
+    /// Whether the program is a file that this text has written; then it is run.
+    pub(super) fn run_written(&mut self, index: usize, call: &Call) -> bool {
+        if self.state.files.is_empty() {
+            return false;
+        }
+        let Some(first) = call.fields.first() else { return false };
+        let path = first.clone();
+        let is_path = path.text.pieces().iter().any(|piece| match piece {
+            Piece::Literal(literal) => literal.contains('/'),
+            Piece::Unknown(_) => true,
+            Piece::Glob(_) => false,
+        });
+        if !is_path {
+            return false;
+        }
+        let contents = self.written(&path.text);
+        if contents.is_empty() {
+            return false;
+        }
+        let language = contents.first().map_or(Language::Shell, interpreter_of);
+        let parameters: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
+        let label = path.text.display();
+        let mut via = (*self.frame.via).clone();
+        via.push(label.clone());
+        let inner = Frame { via: Rc::new(via), carrier: Some(index), scope: self.frame.scope };
+        let outer = std::mem::replace(&mut self.frame, inner);
+        self.deeper(call.site.span, |runner| {
+            runner.file(&path, language, &parameters, false, &label, index, call)
+        });
+        self.frame = outer;
+        true
+    }
+
+    /// Notes code that reaches an interpreter, and the substitutions that made it.
+    pub(super) fn code(
+        &mut self,
+        language: Language,
+        place: CodePlace,
+        text: &Text,
+        invocation: Option<usize>,
+        site: Site,
+    ) {
+        self.decide(0, site);
+        self.trace.codes.push(CodeUse { language, place, text: text.clone(), invocation, site });
+    }
+
+    /// Runs text in this shell (`eval`, `.`).
+    pub(super) fn source_text(&mut self, text: &str, site: Site) -> Outcome {
+        if !self.step(1 + text.len() / 64, site.span) {
+            return Outcome::default();
+        }
+        if self.trace.sources.len() >= self.limits.steps {
+            self.gap(GapCause::Limit(LimitKind::Steps), site.span);
+            return Outcome::default();
+        }
+        let parsed = parse_in(text, self.limits, self.dialect());
+        let source = self.add_source(text, site);
+        self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (source, gap.clone())));
+        let outer = std::mem::replace(&mut self.source, source);
+        let outcome = self.deeper(Span::new(0, text.len()), |runner| runner.script(&parsed.script));
+        self.source = outer;
+        outcome
+    }
+
+    /// Runs text later, in a copy of this shell, for a variable that holds commands.
+    pub(super) fn later_text(&mut self, text: &Text, site: Site) {
+        self.code(Language::Shell, CodePlace::Variable, text, None, site);
+        if let Some(known) = self.open(text) {
+            self.isolated(|runner| {
+                let outcome = runner.source_text(&known, site);
+                runner.settle(&outcome);
+            });
+        }
+    }
+
+    /// Runs text in a new shell. The caller has made a copy of the state.
+    fn shell_text(
+        &mut self,
+        text: &str,
+        parameters: &[Field],
+        shell: &str,
+        call: &Call,
+        site: Site,
+    ) {
+        let (mut texts, mut open) = positional(parameters);
+        let name = if texts.is_empty() {
+            if open { Text::unknown(Unknown::Parameter("0".into())) } else { Text::from(shell) }
+        } else {
+            texts.remove(0)
+        };
+        if parameters.first().is_some_and(|field| field.arity == Arity::Many) {
+            open = true;
+        }
+        let path = name.display();
+        let mut child: State = self.state.child((texts, open), name);
+        let environment = match self.frame.carrier.and_then(|i| self.trace.invocations.get(i)) {
+            Some(Invocation { environment, .. }) => environment.clone(),
+            None => call.prefix.clone(),
+        };
+        for (variable, value) in &environment {
+            let mut fresh = Variable::new(Value::Scalar(value.clone()));
+            fresh.exported = true;
+            child.put(variable, fresh);
+        }
+        if ALIAS_SHELLS.contains(&shell) {
+            child.set_option("expand_aliases", true);
+        }
+        self.state = child;
+        self.calls.push("shell".into());
+        for start in ["BASH_ENV", "ENV"] {
+            let Some(path) = self.state.variable(start).map(|v| scalar(&v.value())) else {
+                continue;
+            };
+            for content in self.written(&path) {
+                self.code(Language::Shell, CodePlace::Variable, &content, self.frame.carrier, site);
+                if let Some(known) = self.open(&content) {
+                    self.source_text(&known, site);
+                }
+            }
+        }
+        if self.state.variable("PS4").is_some_and(|v| {
+            v.exported && scalar(&v.value()).exact().is_none_or(|t| t.contains(['$', '`']))
+        }) {
+            self.trace_prompt(site);
+        }
+        let parsed = parse_in(text, self.limits, self.dialect());
+        self.script_bomb(&parsed.script, &path, site);
+        let outcome = self.source_text(text, site);
+        self.settle(&outcome);
+        self.calls.pop();
+    }
+
+    /// What a text producer prints, where all it needs is known.
+    pub(super) fn produced(
+        &mut self,
+        name: &str,
+        fields: &[Field],
+        input: &Stream,
+    ) -> Option<Text> {
+        let feed = match input {
+            Stream::Text(text) => text.clone(),
+            Stream::Inherited => Text::unknown(Unknown::Input),
+        };
+        match name {
+            "cat" | "tac" | "tee" => {
+                let (options, operands): (Vec<&Field>, Vec<&Field>) =
+                    fields.iter().skip(1).partition(|field| {
+                        let prefix = field.text.prefix();
+                        prefix.starts_with('-') && prefix.len() > 1
+                    });
+                if name == "tee" {
+                    self.drain();
+                    return Some(feed);
+                }
+                if name == "cat" && options.is_empty() {
+                    if operands.is_empty() {
+                        self.drain();
+                        return Some(feed);
+                    }
+                    let mut whole = Text::empty();
+                    for operand in &operands {
+                        let text = if operand.text.exact() == Some("-") {
+                            feed.clone()
+                        } else {
+                            self.read_path(&operand.text)
+                        };
+                        super::flow::append(&mut whole, &text, self.limits.value_bytes);
+                    }
+                    return Some(whole);
+                }
+            }
+            _ => {}
+        }
+        self.filtered(name, fields, &feed)
+    }
+
+    /// A filter over standard input, or over a file that this text has written.
+    fn filtered(&mut self, name: &str, fields: &[Field], feed: &Text) -> Option<Text> {
+        let mut fields = fields.to_vec();
+        let mut feed = feed.clone();
+        if !matches!(name, "echo" | "printf" | "seq" | "yes")
+            && fields.len() > 1
+            && let Some(last) = fields.last()
+            && !self.state.files.is_empty()
+            && self.has_written(&last.text)
+        {
+            feed = self.read_path(&last.text);
+            fields.pop();
+        }
+        let _ = (&fields, &feed);
+        None
+    }
+
+    /// Remembers what an invocation writes into files.
+    pub(super) fn writes(&mut self, index: usize, input: &Stream, output: &Text) {
+        let Some(invocation) = self.trace.invocations.get(index) else { return };
+        if invocation.scope != CarryScope::Local && invocation.scope != CarryScope::OtherRoot {
+            return;
+        }
+        let Some(name) = invocation.name.clone() else { return };
+        let reading = invocation.reading.clone();
+        let utility = invocation.utility.and_then(|id| self.catalog.get(id));
+        let network = utility.is_some_and(|utility| utility.output == Output::Network);
+        let feed = input.text().cloned().unwrap_or_else(|| Text::unknown(Unknown::Input));
+        match name.as_str() {
+            "tee" => {
+                let adds = reading.options.iter().any(|option| option.name.contains('a'));
+                for operand in &reading.operands {
+                    self.write_path(&operand.text, &feed, adds);
+                }
+                return;
+            }
+            "cp" | "mv" | "ln" | "install" | "rsync" | "scp" => {
+                self.copies(&reading.operands, &name);
+                return;
+            }
+            _ => {}
+        }
+        let content = if network || is_from_network(&feed) {
+            Text::unknown(Unknown::Network)
+        } else {
+            let read = reading.deeds.iter().find_map(|deed| match (&deed.kind, &deed.object) {
+                (EffectKind::Read, DeedObject::Path(path)) => Some(self.read_path(path)),
+                _ => None,
+            });
+            match read {
+                Some(text) => text,
+                None if name == "dd" => feed.clone(),
+                None => Text::unknown(Unknown::Output),
+            }
+        };
+        // Where it is not known what is written, only files that matter are remembered.
+        let matters = !matches!(content.first_unknown(), Some(Unknown::Output));
+        let mut paths: Vec<Text> = Vec::new();
+        for deed in &reading.deeds {
+            if let DeedObject::Path(path) = &deed.object
+                && matches!(
+                    deed.kind,
+                    EffectKind::Write | EffectKind::Put | EffectKind::Append | EffectKind::Create
+                )
+            {
+                paths.push(path.clone());
+            }
+        }
+        if let Some(utility) = utility {
+            for option in &reading.options {
+                let writes = utility.options.iter().any(|spec| {
+                    spec.names.first() == Some(&option.name)
+                        && spec
+                            .effects
+                            .iter()
+                            .any(|effect| matches!(effect, EffectKind::Write | EffectKind::Append))
+                });
+                if let Some(value) = option.value.as_ref().filter(|_| writes) {
+                    paths.push(value.text.clone());
+                }
+            }
+        }
+        if network {
+            for operand in &reading.operands {
+                if let Some(name) = url_name(&operand.text) {
+                    paths.push(name);
+                }
+            }
+        }
+        let _ = output;
+        for path in paths {
+            if matters || self.has_written(&path) {
+                self.write_path(&path, &content, false);
+            }
+        }
+    }
+
+    /// `cp`, `mv`, `ln`, `install`: the content of the sources is at the target too.
+    fn copies(&mut self, operands: &[Field], name: &str) {
+        let Some((target, sources)) = operands.split_last() else { return };
+        for source in sources {
+            let contents = self.written(&source.text);
+            let content = match contents.as_slice() {
+                [] if name == "scp" || name == "rsync" => {
+                    if source.text.prefix().contains(':') {
+                        Text::unknown(Unknown::Network)
+                    } else {
+                        continue;
+                    }
+                }
+                [] => {
+                    if self.has_written(&target.text) {
+                        self.write_path(&target.text, &Text::unknown(Unknown::Input), false);
+                    }
+                    continue;
+                }
+                [one] => one.clone(),
+                many => super::state::widen_texts(&many.iter().collect::<Vec<_>>()),
+            };
+            self.write_path(&target.text, &content, false);
+            if let Some(base) = base_name(&source.text) {
+                let mut inside = target.text.clone();
+                inside.push_str("/");
+                inside.push_str(&base);
+                self.write_path(&inside, &content, false);
+            }
+        }
+    }
+}
+
+/// `$0` and on, from the fields of a carrier.
+fn positional(parameters: &[Field]) -> (Vec<Text>, bool) {
+    let mut open = false;
+    let mut texts = Vec::new();
+    for field in parameters {
+        open |= field.arity == Arity::Many;
+        texts.push(field.text.clone());
+    }
+    (texts, open)
+}
+
+/// Operands of a declaration utility behind `command` or `builtin`.
+fn shift_arrays(call: &Call) -> Vec<(usize, super::simple::Ready)> {
+    call.arrays.iter().map(|(index, ready)| (index.saturating_sub(1), ready.clone())).collect()
+}
+
+/// Words that another program takes from the network.
+fn spoil(mut field: Field) -> Field {
+    field.text = field
+        .text
+        .pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Unknown(Unknown::Item | Unknown::Input) => Piece::Unknown(Unknown::Network),
+            other => other.clone(),
+        })
+        .collect();
+    field
+}
+
+/// The language of a file by its first line; without a `#!` it is the shell's.
+fn interpreter_of(content: &Text) -> Language {
+    let Some(line) = content.prefix().lines().next().and_then(|line| line.strip_prefix("#!"))
+    else {
+        return Language::Shell;
+    };
+    let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let mut program = words.next().unwrap_or_default();
+    if program == "env" {
+        program = words.find(|word| !word.starts_with('-')).unwrap_or_default();
+    }
+    let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match stem {
+        "sh" | "bash" | "dash" | "ash" | "ksh" | "mksh" | "zsh" | "yash" | "fish" => {
+            Language::Shell
+        }
+        "node" | "nodejs" | "deno" | "bun" => Language::JavaScript,
+        "gawk" | "mawk" => Language::Awk,
+        other => Language::from_name(other).unwrap_or(Language::Other),
+    }
+}
+
+/// The last part of a path, where it is known.
+fn base_name(path: &Text) -> Option<String> {
+    match path.pieces().last() {
+        Some(Piece::Literal(literal)) => {
+            let base = literal.trim_end_matches('/').rsplit('/').next()?;
+            (!base.is_empty()).then(|| base.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The file name a downloader derives from a URL.
+fn url_name(url: &Text) -> Option<Text> {
+    let exact = url.exact()?;
+    let rest = exact.split_once("://").map_or(exact, |(_, rest)| rest);
+    let (_, path) = rest.split_once('/')?;
+    let path = path.split(['?', '#']).next().unwrap_or(path);
+    let base = path.rsplit('/').next().filter(|base| !base.is_empty())?;
+    Some(Text::literal(base))
+}

@@ -1,0 +1,859 @@
+//! Simple commands: words to fields, assignments, what the name means, the invocation.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::flow::{scalar, text_bytes};
+use super::state::{State, Target, Variable, is_from_network, is_number};
+use super::{Outcome, Runner, bomb, environ};
+use crate::expand::Mode;
+use crate::model::script::{
+    Assignment, AssignmentValue, Command, Operation, Part, RedirectionTarget, Script,
+    SimpleCommand, Subscript, Word,
+};
+use crate::model::span::{Site, Span};
+use crate::model::trace::{Invocation, Setting, Stream};
+use crate::model::utility::{Output, VariableClass};
+use crate::model::value::{Arity, Field, Glob, Piece, Text, Unknown, Value};
+use crate::resolve::{Resolved, Surroundings, resolve};
+
+/// Names a pattern in the place of a command name may stand for that are followed.
+const CANDIDATES: usize = 32;
+
+/// An assignment whose words have been expanded.
+#[derive(Clone, Debug)]
+pub(super) struct Ready {
+    name: String,
+    subscript: Option<Text>,
+    append: bool,
+    value: Value,
+    site: Site,
+}
+
+/// A command whose words have been expanded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call {
+    /// The words, the name first.
+    pub(super) fields: Vec<Field>,
+    /// Assignments before it.
+    pub(super) prefix: Vec<(String, Text)>,
+    /// Where it stands.
+    pub(super) site: Site,
+    /// Whether functions of this shell count.
+    pub(super) functions: bool,
+    /// Whether builtins change this shell.
+    pub(super) builtins: bool,
+    /// Values that operands of a declaration utility assign, by the index of the field.
+    pub(super) arrays: Vec<(usize, Ready)>,
+    /// The first access to a file that is for this command.
+    pub(super) accesses: usize,
+}
+
+impl Runner<'_> {
+    /// Runs a simple command, once for each combination of the values its variables may have.
+    pub(super) fn simple(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
+        if let Some(outcome) = self.alias(simple, command) {
+            return outcome;
+        }
+        let mut names = BTreeSet::new();
+        let mut doubtful = self.state.variables.values().any(|v| v.values.len() > 1);
+        if doubtful {
+            let mut used = Names { names: &mut names, work: 0 };
+            used.simple(simple, 0);
+            for redirection in &command.redirections {
+                match &redirection.target {
+                    RedirectionTarget::Word(word) => used.word(word, 0),
+                    RedirectionTarget::HereDocument(document) => used.word(&document.body, 0),
+                }
+            }
+            names.retain(|name| self.state.variable(name).is_some_and(|v| v.values.len() > 1));
+            doubtful = !names.is_empty();
+        }
+        if !doubtful {
+            return self.simple_once(simple, command);
+        }
+        let states = self.state.split(&names);
+        let stdin = match self.state.descriptor(0) {
+            Target::Input(index) => self.inputs.get(index).cloned().map(|text| (index, text)),
+            _ => None,
+        };
+        let mut joined: Option<State> = None;
+        let mut failed: Option<State> = None;
+        let mut status = None;
+        let mut leaves = true;
+        let many = states.len() > 1;
+        for state in states {
+            self.state = state;
+            if let Some((index, text)) = &stdin
+                && let Some(input) = self.inputs.get_mut(*index)
+            {
+                input.clone_from(text);
+            }
+            let outcome = self.simple_once(simple, command);
+            status = if many { None } else { outcome.status };
+            leaves &= outcome.leaves;
+            let after_failure = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
+            failed = Some(match failed.take() {
+                Some(other) => other.join(&after_failure),
+                None => after_failure,
+            });
+            let state = self.state.clone();
+            joined = Some(match joined.take() {
+                Some(other) => other.join(&state),
+                None => state,
+            });
+        }
+        if let Some(joined) = joined {
+            self.state = joined;
+        }
+        let failed = failed.filter(|failed| *failed != self.state).map(Box::new);
+        Outcome { status, failed, leaves }
+    }
+
+    fn simple_once(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
+        let waiting = self.pending.len();
+        let declares = declaration(simple);
+        let mut fields: Vec<Field> = Vec::new();
+        let mut arrays = Vec::new();
+        let substitutions = self.trace.substitutions.len();
+        for (index, word) in simple.words.iter().enumerate() {
+            if let [Part::ArrayAssignment(assignment, span)] = word.parts.as_slice() {
+                let site = self.site(*span);
+                let ready = self.prepare(assignment);
+                arrays.push((fields.len(), ready));
+                fields.push(Field::literal(format!("{}=()", assignment.name), site));
+                continue;
+            }
+            let more = if declares && index > 0 {
+                self.declaration_fields(word)
+            } else {
+                self.word_fields(word)
+            };
+            if index == 0 || fields.is_empty() {
+                self.decide(substitutions, self.site(word.span));
+            }
+            let room = self.limits.fields.saturating_sub(fields.len());
+            fields.extend(more.into_iter().take(room));
+        }
+        let saved = self.state.descriptors.clone();
+        let accesses = self.trace.accesses.len();
+        self.redirect(&command.redirections);
+        let ready: Vec<Ready> =
+            simple.assignments.iter().map(|assignment| self.prepare(assignment)).collect();
+        let site = self.site(command.span);
+        let permanent = matches!(fields.as_slice(), [only] if only.exact() == Some("exec"))
+            && !self.state.functions.contains_key("exec");
+        let outcome = if fields.is_empty() {
+            for assignment in ready {
+                self.store(assignment, false);
+            }
+            let ran = self.trace.substitutions.len() > substitutions;
+            Outcome { status: (!ran).then_some(true), ..Outcome::default() }
+        } else {
+            let mut prefix: Vec<(String, Text)> =
+                ready.iter().map(|ready| (ready.name.clone(), scalar(&ready.value))).collect();
+            if self.state.option("keyword") {
+                let name = fields.remove(0);
+                let mut kept = vec![name];
+                for field in fields {
+                    match split_assignment(&field.text) {
+                        Some((name, value)) => prefix.push((name, value)),
+                        None => kept.push(field),
+                    }
+                }
+                fields = kept;
+            }
+            let call =
+                Call { fields, prefix, site, functions: true, builtins: true, arrays, accesses };
+            self.call_fields(call)
+        };
+        self.attach(accesses, self.trace.invocations.len().saturating_sub(1));
+        if !permanent {
+            self.state.descriptors.clone_from(&saved);
+        }
+        self.flush(waiting, None);
+        let failed = outcome.failed.map(|mut failed| {
+            if !permanent {
+                failed.descriptors = saved;
+            }
+            failed
+        });
+        Outcome { failed, ..outcome }
+    }
+
+    /// Marks substitutions met since `from` within a word whose text names a program or is code.
+    pub(super) fn decide(&mut self, from: usize, site: Site) {
+        for entry in self.trace.substitutions.iter_mut().skip(from) {
+            if entry.site.source == site.source && site.span.contains(entry.site.span) {
+                entry.decides = true;
+            }
+        }
+    }
+
+    /// Runs the text of an alias with the rest of the command behind it.
+    fn alias(&mut self, simple: &SimpleCommand, command: &Command) -> Option<Outcome> {
+        if self.state.aliases.is_empty() {
+            return None;
+        }
+        let first = simple.words.first()?;
+        let [Part::Literal(name, _)] = first.parts.as_slice() else { return None };
+        let alias = self.state.aliases.get(name)?.clone();
+        let active = self.state.option("expand_aliases") || self.state.option("posix");
+        if !active || self.calls.iter().any(|call| call.strip_prefix("alias ") == Some(name)) {
+            return None;
+        }
+        let mut text = self.open(&alias.text)?;
+        {
+            let source = self.trace.sources.get(self.source.0 as usize)?;
+            if alias.site.source == self.source {
+                // An alias is in force from the next line on.
+                let between = Span::new(alias.site.span.end, first.span.start).of(&source.text);
+                if !between.contains('\n') && first.span.start >= alias.site.span.end {
+                    return None;
+                }
+            }
+            let assignments = Span::new(command.span.start, first.span.start).of(&source.text);
+            text = format!("{assignments}{text}");
+            for word in simple.words.iter().skip(1) {
+                text.push(' ');
+                text.push_str(word.span.of(&source.text));
+            }
+        }
+        let site = self.site(first.span);
+        let saved = self.state.descriptors.clone();
+        let accesses = self.trace.accesses.len();
+        self.redirect(&command.redirections);
+        self.calls.push(format!("alias {name}"));
+        let outcome = self.source_text(&text, site);
+        self.calls.pop();
+        self.attach(accesses, self.trace.invocations.len().saturating_sub(1));
+        self.state.descriptors = saved;
+        Some(outcome)
+    }
+
+    /// Runs a command whose words are expanded: a function of this text, a builtin or a program.
+    pub(super) fn call_fields(&mut self, call: Call) -> Outcome {
+        let cost: usize = call.fields.iter().map(|field| text_bytes(&field.text)).sum();
+        if call.fields.is_empty() || !self.step(1 + cost / 256, call.site.span) {
+            return Outcome::default();
+        }
+        self.deeper(call.site.span, |runner| runner.call_inside(&call))
+    }
+
+    fn call_inside(&mut self, call: &Call) -> Outcome {
+        let Some(first) = call.fields.first() else { return Outcome::default() };
+        let name = first.exact().map(str::to_owned);
+        if call.functions
+            && let Some(name) = &name
+            && self.state.functions.contains_key(name)
+        {
+            return self.call_function(name, call);
+        }
+        if name.is_none() && vanishes(first) {
+            // Where the name comes to nothing, the next word is the name.
+            let rest: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
+            if rest.first().is_some_and(|field| !field.text.prefix().starts_with('-')) {
+                let rest = Call { fields: rest, ..call.clone() };
+                let outcome = self.call_fields(rest);
+                self.settle(&outcome);
+            }
+        }
+        self.program(call)
+    }
+
+    fn call_function(&mut self, name: &str, call: &Call) -> Outcome {
+        let mut saved = Vec::new();
+        for (variable, value) in &call.prefix {
+            saved.push((variable.clone(), self.state.variables.get(variable).cloned()));
+            let mut fresh = Variable::new(Value::Scalar(value.clone()));
+            fresh.exported = true;
+            self.state.put(variable, fresh);
+        }
+        let arguments: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
+        let outcome = self.call(name, &arguments, call.site.span);
+        for (variable, value) in saved {
+            let variables = Rc::make_mut(&mut self.state.variables);
+            match value {
+                Some(value) => variables.insert(variable, value),
+                None => variables.remove(&variable),
+            };
+        }
+        outcome
+    }
+
+    /// The variables that this text puts into the environment of a program.
+    pub(super) fn environment(&self, prefix: &[(String, Text)]) -> Vec<(String, Text)> {
+        let mut environment: Vec<(String, Text)> = self
+            .state
+            .variables
+            .iter()
+            .filter(|(_, variable)| variable.exported && variable.assigned)
+            .map(|(name, variable)| (name.clone(), scalar(&variable.value())))
+            .collect();
+        environment.extend(prefix.iter().cloned());
+        environment
+    }
+
+    fn program(&mut self, call: &Call) -> Outcome {
+        let environment = self.environment(&call.prefix);
+        let input = self.stdin();
+        let resolved = resolve(
+            &call.fields,
+            &Surroundings { environment: &environment, input: &input },
+            self.catalog,
+        );
+        for candidate in resolved.candidates.iter().take(CANDIDATES) {
+            let mut fields = call.fields.clone();
+            if let Some(first) = fields.first_mut() {
+                first.text = Text::literal(candidate.clone());
+                first.arity = Arity::One;
+            }
+            let outcome = self.call_fields(Call { fields, functions: false, ..call.clone() });
+            self.settle(&outcome);
+        }
+        let Resolved { name, utility, folded, reading, carried, .. } = resolved;
+        let index = self.trace.invocations.len();
+        let shadowed = name.as_ref().is_some_and(|name| {
+            self.state.rebound.contains(name)
+                || (call.functions && self.state.aliases.contains_key(name))
+        });
+        self.trace.invocations.push(Invocation {
+            argv: call.fields.clone(),
+            name: name.clone(),
+            utility,
+            folded,
+            reading,
+            via: (*self.frame.via).clone(),
+            carrier: self.frame.carrier,
+            scope: self.frame.scope,
+            site: call.site,
+            directories: self.state.directories.clone(),
+            environment,
+            input: input.clone(),
+            output: Text::empty(),
+            shadowed,
+        });
+        self.attach(call.accesses, index);
+        if let Some(last) = call.fields.last() {
+            self.state.last = last.text.clone();
+        }
+        let builtin = if call.builtins && !shadowed {
+            name.as_deref().and_then(|name| self.builtin(name, index, call))
+        } else {
+            None
+        };
+        let follows = !carried.is_empty();
+        let mut outcome = Outcome::default();
+        for one in carried {
+            let own = self.follow(one, index, call);
+            outcome = Outcome { status: None, ..own };
+        }
+        let is_builtin = builtin.is_some();
+        if let Some(builtin) = builtin {
+            outcome = builtin;
+        }
+        if self.run_written(index, call) {
+            return outcome;
+        }
+        let silent = is_builtin && !matches!(name.as_deref(), Some("echo" | "printf"));
+        let output = if silent { Text::empty() } else { self.output(index, call, &input, follows) };
+        self.writes(index, &input, &output);
+        self.emit(1, &output);
+        if let Some(invocation) = self.trace.invocations.get_mut(index) {
+            invocation.output = output;
+        }
+        outcome
+    }
+
+    /// What an invocation prints by itself.
+    fn output(&mut self, index: usize, call: &Call, input: &Stream, follows: bool) -> Text {
+        let Some(invocation) = self.trace.invocations.get(index) else { return Text::empty() };
+        let utility = invocation.utility.and_then(|id| self.catalog.get(id));
+        let kind = utility.map_or(Output::Unknown, |utility| utility.output);
+        let is_known = utility.is_some();
+        let name = invocation.name.clone().unwrap_or_default();
+        if name == "pwd" {
+            let mut text = self.state.directories.first().cloned().unwrap_or_default();
+            if self.state.directories.len() > 1 {
+                text =
+                    super::state::widen_texts(&self.state.directories.iter().collect::<Vec<_>>());
+            }
+            text.push_str("\n");
+            return text;
+        }
+        if let Some(text) = self.produced(&name, &call.fields, input) {
+            return text;
+        }
+        if follows && kind != Output::Network {
+            return Text::empty();
+        }
+        let tainted = input.text().is_some_and(is_from_network) || self.reads_network(call);
+        match kind {
+            Output::None => Text::empty(),
+            Output::Network => Text::unknown(Unknown::Network),
+            Output::Input if tainted => Text::unknown(Unknown::Network),
+            Output::Unknown if tainted && !is_known => Text::unknown(Unknown::Network),
+            Output::Input | Output::Unknown => Text::unknown(Unknown::Output),
+        }
+    }
+
+    /// Whether an operand is a file that this text has filled from the network.
+    fn reads_network(&self, call: &Call) -> bool {
+        if self.state.files.is_empty() {
+            return false;
+        }
+        call.fields
+            .iter()
+            .skip(1)
+            .any(|field| self.written(&field.text).iter().any(is_from_network))
+    }
+
+    /// Expands the words of an assignment.
+    pub(super) fn prepare(&mut self, assignment: &Assignment) -> Ready {
+        let site = self.site(assignment.span);
+        let associative = self.is_associative(&assignment.name);
+        let subscript = assignment.subscript.as_ref().map(|word| self.subscript(word, associative));
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => Value::Scalar(self.word_text(word, Mode::Assignment)),
+            AssignmentValue::Array(elements) => {
+                let mut keyed = std::collections::BTreeMap::new();
+                let mut indexed = std::collections::BTreeMap::new();
+                let mut open = false;
+                let mut next = 0i64;
+                if assignment.append
+                    && let Value::Indexed { elements, open: more } =
+                        self.state.variable(&assignment.name).map_or(Value::Unset, Variable::value)
+                {
+                    next = elements.keys().next_back().map_or(0, |last| last + 1);
+                    indexed = elements;
+                    open = more;
+                }
+                for element in elements {
+                    match &element.subscript {
+                        Some(word) => {
+                            let key = self.subscript(word, associative);
+                            let text = self.word_text(&element.value, Mode::Assignment);
+                            match key.exact() {
+                                Some(key) if associative => {
+                                    keyed.insert(key.to_owned(), text);
+                                }
+                                Some(key) => match key.parse() {
+                                    Ok(number) => {
+                                        indexed.insert(number, text);
+                                        next = number.saturating_add(1);
+                                    }
+                                    Err(_) => open = true,
+                                },
+                                None => open = true,
+                            }
+                        }
+                        None => {
+                            for field in self.word_fields(&element.value) {
+                                if indexed.len() >= self.limits.fields {
+                                    open = true;
+                                    break;
+                                }
+                                open |= field.arity == Arity::Many;
+                                indexed.insert(next, field.text);
+                                next = next.saturating_add(1);
+                            }
+                        }
+                    }
+                }
+                if associative {
+                    Value::Associative { elements: keyed, open }
+                } else {
+                    Value::Indexed { elements: indexed, open }
+                }
+            }
+        };
+        // An array value that starts from the old elements replaces them.
+        let append = assignment.append && !matches!(value, Value::Indexed { .. });
+        Ready { name: assignment.name.clone(), subscript, append, value, site }
+    }
+
+    fn is_associative(&self, name: &str) -> bool {
+        self.state.variable(name).is_some_and(|variable| {
+            variable.values.iter().any(|value| matches!(value, Value::Associative { .. }))
+        })
+    }
+
+    fn subscript(&mut self, word: &Word, associative: bool) -> Text {
+        if associative {
+            return self.word_text(word, Mode::Conditional);
+        }
+        match self.arithmetic(word) {
+            Some(number) => Text::literal(number.to_string()),
+            None => Text::unknown(Unknown::Arithmetic),
+        }
+    }
+
+    /// Stores what [`Self::prepare`] has made.
+    pub(super) fn store(&mut self, ready: Ready, exports: bool) {
+        let Ready { name, subscript, append, value, site } = ready;
+        match value {
+            Value::Scalar(text) => {
+                self.assign_text(&name, subscript.as_ref(), text, append, site);
+            }
+            value => self.assign_value(&name, value, site),
+        }
+        if exports {
+            self.export(&name, site);
+        }
+    }
+
+    /// The name an assignment to `name` reaches (namerefs).
+    fn target_of(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        for _ in 0..8 {
+            let next = match self.state.variable(&name) {
+                Some(variable) if variable.nameref => {
+                    scalar(&variable.value()).exact().unwrap_or_default().to_owned()
+                }
+                _ => break,
+            };
+            if next.is_empty() || next == name {
+                break;
+            }
+            name = next;
+        }
+        name
+    }
+
+    /// Assigns an array or an unknown value.
+    pub(super) fn assign_value(&mut self, name: &str, value: Value, site: Site) {
+        let name = self.target_of(name);
+        let exports = self.state.option("allexport");
+        let variable = self.state.variable_mut(&name);
+        variable.values = vec![value];
+        variable.assigned = true;
+        variable.exported |= exports;
+        self.noticed(&name, site);
+    }
+
+    /// Assigns a string, or an element of an array.
+    pub(super) fn assign_text(
+        &mut self,
+        name: &str,
+        subscript: Option<&Text>,
+        text: Text,
+        append: bool,
+        site: Site,
+    ) {
+        let name = self.target_of(name);
+        let (integer, upper, lower, readonly) = match self.state.variable(&name) {
+            Some(v) => (v.integer, v.upper, v.lower, v.readonly),
+            None => (false, false, false, false),
+        };
+        let mut text = text;
+        if integer {
+            text = match self.number_operand(&text, site.span) {
+                Some(number) => Text::literal(number.to_string()),
+                None => Text::unknown(Unknown::Arithmetic),
+            };
+        }
+        if upper || lower {
+            text = text
+                .pieces()
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Literal(literal) if upper => Piece::Literal(literal.to_uppercase()),
+                    Piece::Literal(literal) => Piece::Literal(literal.to_lowercase()),
+                    other => other.clone(),
+                })
+                .collect();
+        }
+        let limit = self.limits.value_bytes;
+        if text_bytes(&text) > limit {
+            text = Text::unknown(if is_from_network(&text) {
+                Unknown::Network
+            } else {
+                Unknown::Limit
+            });
+        }
+        let exports = self.state.option("allexport");
+        let old = self.state.variable(&name).map(Variable::value);
+        let add = |old: Text, text: &Text| {
+            if integer {
+                match (number(&old), number(text)) {
+                    (Some(a), Some(b)) => Text::literal(a.saturating_add(b).to_string()),
+                    _ => Text::unknown(Unknown::Arithmetic),
+                }
+            } else {
+                let mut whole = old;
+                super::flow::append(&mut whole, text, limit);
+                whole
+            }
+        };
+        let value = match (subscript, old) {
+            (None, Some(Value::Indexed { mut elements, open })) => {
+                let first = elements.entry(0).or_default();
+                *first = if append { add(std::mem::take(first), &text) } else { text };
+                Value::Indexed { elements, open }
+            }
+            (None, Some(old)) if append => Value::Scalar(add(scalar(&old), &text)),
+            (None, None) if append => {
+                Value::Scalar(add(Text::unknown(Unknown::Parameter(name.clone())), &text))
+            }
+            (None, _) => Value::Scalar(text),
+            (Some(key), Some(Value::Associative { mut elements, mut open })) => {
+                match key.exact() {
+                    Some(key) => {
+                        let slot = elements.entry(key.to_owned()).or_default();
+                        *slot = if append { add(std::mem::take(slot), &text) } else { text };
+                    }
+                    None => open = true,
+                }
+                Value::Associative { elements, open }
+            }
+            (Some(key), old) => {
+                let (mut elements, mut open) = match old {
+                    Some(Value::Indexed { elements, open }) => (elements, open),
+                    Some(Value::Scalar(text)) => ([(0, text)].into(), false),
+                    Some(Value::Unknown(_)) => (std::collections::BTreeMap::new(), true),
+                    _ => (std::collections::BTreeMap::new(), false),
+                };
+                match number(key) {
+                    Some(index) if elements.len() < self.limits.fields => {
+                        let slot = elements.entry(index).or_default();
+                        *slot = if append { add(std::mem::take(slot), &text) } else { text };
+                    }
+                    _ => open = true,
+                }
+                Value::Indexed { elements, open }
+            }
+        };
+        let variable = self.state.variable_mut(&name);
+        if readonly {
+            // bash refuses; what follows may still run with the old value.
+            if !variable.values.contains(&value) {
+                variable.values.push(value);
+            }
+        } else {
+            variable.values = vec![value];
+        }
+        variable.assigned = true;
+        variable.exported |= exports;
+        self.noticed(&name, site);
+    }
+
+    /// Exports a variable.
+    pub(super) fn export(&mut self, name: &str, site: Site) {
+        self.state.variable_mut(name).exported = true;
+        self.noticed(name, site);
+    }
+
+    /// What follows from a new value of a variable.
+    fn noticed(&mut self, name: &str, site: Site) {
+        let Some(variable) = self.state.variable(name) else { return };
+        let listed = self.catalog.variables.iter().any(|spec| {
+            spec.class != VariableClass::Harmless
+                && (spec.name == name
+                    || spec.name.strip_suffix('*').is_some_and(|start| name.starts_with(start)))
+        });
+        let value = scalar(&variable.value());
+        if variable.assigned && (variable.exported || listed) {
+            let setting = Setting {
+                name: name.to_owned(),
+                value: value.clone(),
+                from: self.trace.invocations.len(),
+                site,
+            };
+            if !self.trace.settings.contains(&setting) {
+                self.trace.settings.push(setting);
+            }
+        }
+        match name {
+            "PS4" if self.state.option("xtrace") => self.trace_prompt(site),
+            "PROMPT_COMMAND" => self.later_text(&value, site),
+            _ => {}
+        }
+    }
+
+    /// Expands `PS4` as every traced command does.
+    pub(super) fn trace_prompt(&mut self, site: Site) {
+        use crate::expand::Environ;
+        if self.prompting {
+            return;
+        }
+        let Some(variable) = self.state.variable("PS4") else { return };
+        let value = scalar(&variable.value());
+        self.prompting = true;
+        let _ = self.prompt(&value, site.span);
+        self.prompting = false;
+    }
+
+    /// Notes that a script starts copies of itself.
+    pub(super) fn script_bomb(&mut self, script: &Script, path: &str, site: Site) {
+        let mut count = bomb::Count::new(path, &self.state.functions);
+        count.script(script, false, 1, 0);
+        if count.is_bomb() && !self.trace.bombs.contains(&site) {
+            self.trace.bombs.push(site);
+        }
+    }
+}
+
+fn number(text: &Text) -> Option<i64> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    if !is_number(text) {
+        return None;
+    }
+    text.exact()?.parse().ok()
+}
+
+/// `NAME=VALUE`, where the name is known.
+pub(super) fn split_assignment(text: &Text) -> Option<(String, Text)> {
+    let (name, rest) = text.prefix().split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    if !is_name(name) {
+        return None;
+    }
+    let mut value = Text::literal(rest);
+    for piece in text.pieces().iter().skip(1) {
+        value.push(piece.clone());
+    }
+    Some((name.to_owned(), value))
+}
+
+/// Whether it is the name of a variable.
+pub(super) fn is_name(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether a field may come to nothing: an unquoted unknown and nothing else.
+fn vanishes(field: &Field) -> bool {
+    field.arity == Arity::Many
+        && !field.text.is_empty()
+        && field.text.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(_)))
+}
+
+/// Whether the command is a declaration utility, so that its operands are assignments.
+fn declaration(simple: &SimpleCommand) -> bool {
+    for word in &simple.words {
+        match bomb::plain(word).as_deref() {
+            Some("command" | "builtin") => {}
+            Some("export" | "declare" | "typeset" | "local" | "readonly") => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Collects the names of the variables that words use.
+struct Names<'a> {
+    names: &'a mut BTreeSet<String>,
+    work: usize,
+}
+
+impl Names<'_> {
+    fn simple(&mut self, simple: &SimpleCommand, depth: usize) {
+        for word in &simple.words {
+            self.word(word, depth);
+        }
+        for assignment in &simple.assignments {
+            self.assignment(assignment, depth);
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment, depth: usize) {
+        if assignment.append {
+            self.names.insert(assignment.name.clone());
+        }
+        if let Some(word) = &assignment.subscript {
+            self.word(word, depth);
+        }
+        match &assignment.value {
+            AssignmentValue::Scalar(word) => self.word(word, depth),
+            AssignmentValue::Array(elements) => {
+                for element in elements {
+                    self.word(&element.value, depth);
+                    if let Some(word) = &element.subscript {
+                        self.word(word, depth);
+                    }
+                }
+            }
+        }
+    }
+
+    fn word(&mut self, word: &Word, depth: usize) {
+        for part in &word.parts {
+            self.part(part, depth);
+        }
+    }
+
+    fn part(&mut self, part: &Part, depth: usize) {
+        self.work += 1;
+        if depth > 16 || self.work > 10_000 {
+            return;
+        }
+        let depth = depth + 1;
+        match part {
+            Part::DoubleQuoted(parts, _) | Part::LocaleQuoted(parts, _) => {
+                for part in parts {
+                    self.part(part, depth);
+                }
+            }
+            Part::Parameter(parameter, _) => {
+                self.names.insert(parameter.name.clone());
+                if let Some(Subscript::Index(word)) = &parameter.subscript {
+                    self.word(word, depth);
+                }
+                match &parameter.operation {
+                    Operation::Default { word, .. }
+                    | Operation::Assign { word, .. }
+                    | Operation::Error { word, .. }
+                    | Operation::Alternative { word, .. } => self.word(word, depth),
+                    Operation::RemovePrefix { pattern, .. }
+                    | Operation::RemoveSuffix { pattern, .. } => self.word(pattern, depth),
+                    Operation::Replace { pattern, replacement, .. } => {
+                        self.word(pattern, depth);
+                        self.word(replacement, depth);
+                    }
+                    Operation::Substring { offset, length } => {
+                        self.word(offset, depth);
+                        if let Some(word) = length {
+                            self.word(word, depth);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Part::CommandSubstitution(substitution, _) => {
+                self.script(&substitution.script, depth);
+            }
+            Part::ProcessSubstitution(process, _) => self.script(&process.script, depth),
+            Part::Arithmetic(word, _) => self.word(word, depth),
+            Part::ArrayAssignment(assignment, _) => self.assignment(assignment, depth),
+            Part::Literal(..)
+            | Part::Escaped(..)
+            | Part::SingleQuoted(..)
+            | Part::AnsiQuoted(..) => {}
+        }
+    }
+
+    fn script(&mut self, script: &Script, depth: usize) {
+        for item in &script.items {
+            let pipelines =
+                std::iter::once(&item.list.first).chain(item.list.rest.iter().map(|(_, p)| p));
+            for stage in pipelines.flat_map(|pipeline| &pipeline.stages) {
+                if let crate::model::script::CommandKind::Simple(simple) = &stage.command.kind {
+                    self.simple(simple, depth);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text is nothing but a pattern for any name.
+pub(super) fn is_any(text: &Text) -> bool {
+    matches!(text.pieces(), [Piece::Glob(Glob::Any)])
+}
+
+/// A text made from this one that is not known any more.
+pub(super) fn blur(text: &Text) -> Text {
+    Text::unknown(environ::taint(text))
+}

@@ -1,0 +1,524 @@
+//! What the shell knows at one point of a script: variables, functions, aliases, directories,
+//! descriptors, and files this text has written. Where branches meet, states are joined.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::model::context::Context;
+use crate::model::script::Command;
+use crate::model::span::{Site, SourceId};
+use crate::model::value::{Piece, Text, Unknown, Value};
+
+/// Alternatives that are kept apart before they become one unknown value.
+pub(super) const ALTERNATIVES: usize = 8;
+
+/// A variable: the values it may have, at least one, and its attributes.
+#[expect(clippy::struct_excessive_bools, reason = "the shell's attributes are independent flags")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub(super) values: Vec<Value>,
+    pub(super) exported: bool,
+    pub(super) readonly: bool,
+    pub(super) integer: bool,
+    pub(super) upper: bool,
+    pub(super) lower: bool,
+    pub(super) nameref: bool,
+    /// Whether this text set it, so that it belongs to the environment it hands on.
+    pub(super) assigned: bool,
+}
+
+impl Variable {
+    /// A variable without attributes.
+    pub(super) fn new(value: Value) -> Self {
+        Self {
+            values: vec![value],
+            exported: false,
+            readonly: false,
+            integer: false,
+            upper: false,
+            lower: false,
+            nameref: false,
+            assigned: true,
+        }
+    }
+
+    /// Its value; several alternatives are widened to one.
+    pub(super) fn value(&self) -> Value {
+        match self.values.as_slice() {
+            [one] => one.clone(),
+            many => widen(many),
+        }
+    }
+
+    fn join(&self, other: &Self) -> Self {
+        let mut joined = self.clone();
+        for value in &other.values {
+            if !joined.values.contains(value) {
+                joined.values.push(value.clone());
+            }
+        }
+        if joined.values.len() > ALTERNATIVES {
+            joined.values = vec![widen(&joined.values)];
+        }
+        joined.exported |= other.exported;
+        joined.readonly &= other.readonly;
+        joined.integer |= other.integer;
+        joined.nameref |= other.nameref;
+        joined.assigned |= other.assigned;
+        joined
+    }
+}
+
+/// One value for several: numbers stay numbers, what came over the network stays that.
+pub(super) fn widen(values: &[Value]) -> Value {
+    let texts: Option<Vec<&Text>> = values
+        .iter()
+        .map(|value| match value {
+            Value::Scalar(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => Value::Scalar(widen_texts(&texts)),
+        None => Value::Unknown(Unknown::Joined),
+    }
+}
+
+/// One text for several.
+pub(super) fn widen_texts(texts: &[&Text]) -> Text {
+    if let [first, rest @ ..] = texts
+        && rest.iter().all(|text| text == first)
+    {
+        return (*first).clone();
+    }
+    let cause = if texts.iter().any(|text| is_from_network(text)) {
+        Unknown::Network
+    } else if texts.iter().all(|text| is_number(text)) {
+        Unknown::Arithmetic
+    } else {
+        Unknown::Joined
+    };
+    Text::unknown(cause)
+}
+
+/// Whether some of it came over the network.
+pub(super) fn is_from_network(text: &Text) -> bool {
+    text.pieces().iter().any(|piece| matches!(piece, Piece::Unknown(Unknown::Network)))
+}
+
+/// Whether it can only be a number.
+pub(super) fn is_number(text: &Text) -> bool {
+    !text.is_empty()
+        && text.pieces().iter().all(|piece| match piece {
+            Piece::Literal(literal) => {
+                literal.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+            }
+            Piece::Unknown(Unknown::Arithmetic) => true,
+            _ => false,
+        })
+}
+
+/// A function of this text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    pub(super) body: Command,
+    pub(super) source: SourceId,
+    pub(super) exported: bool,
+}
+
+/// An alias and the place behind which it is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Alias {
+    pub(super) text: Text,
+    pub(super) site: Site,
+}
+
+/// What a descriptor is connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// What the command was started with.
+    Inherited,
+    /// A place where output is gathered, an index.
+    Capture(usize),
+    /// A file open for writing, by its key.
+    File(Text),
+    /// A text that is read, an index.
+    Input(usize),
+    /// Nothing.
+    Closed,
+}
+
+/// The variables that were hidden by `local`, by name; `None` where there was none.
+type Hidden = BTreeMap<String, Option<Rc<Variable>>>;
+
+/// A state of the shell. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) variables: Rc<BTreeMap<String, Rc<Variable>>>,
+    /// `$1` and on, and whether more may follow.
+    pub(super) positional: Rc<(Vec<Text>, bool)>,
+    /// `$0`
+    pub(super) name: Text,
+    /// `$_`
+    pub(super) last: Text,
+    pub(super) functions: Rc<BTreeMap<String, Vec<Rc<Function>>>>,
+    pub(super) aliases: Rc<BTreeMap<String, Alias>>,
+    pub(super) options: Rc<BTreeMap<String, bool>>,
+    /// Directories it may be in, at least one.
+    pub(super) directories: Vec<Text>,
+    pub(super) previous: Vec<Text>,
+    /// `pushd`'s stack, the top last.
+    pub(super) stack: Vec<Vec<Text>>,
+    pub(super) descriptors: BTreeMap<u32, Target>,
+    /// Content that this text has put into files, by path; alternatives, at least one.
+    pub(super) files: Rc<BTreeMap<Text, Vec<Text>>>,
+    /// Names that `hash -p`, `enable` and their like gave another meaning.
+    pub(super) rebound: Rc<BTreeSet<String>>,
+    /// One for each function call that is open.
+    pub(super) hidden: Vec<Hidden>,
+}
+
+impl State {
+    /// The state at the start of a command.
+    pub(super) fn new(context: &Context) -> Self {
+        let mut variables = BTreeMap::new();
+        let mut known = |name: &str, value: &str, exported: bool| {
+            let mut variable = Variable::new(Value::literal(value));
+            variable.exported = exported;
+            variable.assigned = false;
+            variables.insert(name.to_owned(), Rc::new(variable));
+        };
+        known("HOME", &context.home, true);
+        if let Some(user) = context.home.rsplit('/').next().filter(|user| !user.is_empty()) {
+            known("USER", user, true);
+            known("LOGNAME", user, true);
+        }
+        for (name, value) in &context.parameters {
+            known(name, value, true);
+        }
+        known("IFS", " \t\n", false);
+        known("OPTIND", "1", false);
+        let options = [("braceexpand", true), ("hashall", true), ("sourcepath", true)]
+            .into_iter()
+            .map(|(name, on)| (name.to_owned(), on))
+            .collect();
+        Self {
+            variables: Rc::new(variables),
+            positional: Rc::new((Vec::new(), true)),
+            name: Text::unknown(Unknown::Parameter("0".into())),
+            last: Text::unknown(Unknown::Parameter("_".into())),
+            functions: Rc::default(),
+            aliases: Rc::default(),
+            options: Rc::new(options),
+            directories: vec![Text::literal(context.cwd.clone())],
+            previous: vec![Text::unknown(Unknown::Parameter("OLDPWD".into()))],
+            stack: Vec::new(),
+            descriptors: BTreeMap::new(),
+            files: Rc::default(),
+            rebound: Rc::default(),
+            hidden: Vec::new(),
+        }
+    }
+
+    /// The state of a new shell that this one starts: what is exported, files, directories,
+    /// descriptors.
+    pub(super) fn child(&self, positional: (Vec<Text>, bool), name: Text) -> Self {
+        let mut variables = BTreeMap::new();
+        for (name, variable) in self.variables.iter() {
+            if variable.exported || name == "IFS" || name == "OPTIND" {
+                variables.insert(name.clone(), Rc::clone(variable));
+            }
+        }
+        let mut ifs = Variable::new(Value::literal(" \t\n"));
+        ifs.assigned = false;
+        variables.insert("IFS".into(), Rc::new(ifs));
+        let functions = self
+            .functions
+            .iter()
+            .filter(|(_, bodies)| bodies.iter().any(|function| function.exported))
+            .map(|(name, bodies)| (name.clone(), bodies.clone()))
+            .collect();
+        let options = [("braceexpand", true), ("sourcepath", true)]
+            .into_iter()
+            .map(|(name, on)| (name.to_owned(), on))
+            .collect();
+        Self {
+            variables: Rc::new(variables),
+            positional: Rc::new(positional),
+            name,
+            last: Text::unknown(Unknown::Parameter("_".into())),
+            functions: Rc::new(functions),
+            aliases: Rc::default(),
+            options: Rc::new(options),
+            stack: Vec::new(),
+            rebound: Rc::default(),
+            hidden: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The variable, where this text or the context says something about it.
+    pub(super) fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name).map(Rc::as_ref)
+    }
+
+    /// Puts a variable.
+    pub(super) fn put(&mut self, name: &str, variable: Variable) {
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Rc::new(variable));
+    }
+
+    /// The variable for a change, made where it is missing.
+    pub(super) fn variable_mut(&mut self, name: &str) -> &mut Variable {
+        let entry = Rc::make_mut(&mut self.variables).entry(name.to_owned()).or_insert_with(|| {
+            let mut fresh = Variable::new(Value::Unknown(Unknown::Parameter(name.to_owned())));
+            fresh.assigned = false;
+            Rc::new(fresh)
+        });
+        Rc::make_mut(entry)
+    }
+
+    /// Whether an option of `set -o` or `shopt` is on.
+    pub(super) fn option(&self, name: &str) -> bool {
+        self.options.get(name).copied().unwrap_or(false)
+    }
+
+    /// Turns an option on or off.
+    pub(super) fn set_option(&mut self, name: &str, on: bool) {
+        Rc::make_mut(&mut self.options).insert(name.to_owned(), on);
+    }
+
+    /// Notes the content of a file.
+    pub(super) fn write_file(&mut self, key: Text, contents: Vec<Text>) {
+        Rc::make_mut(&mut self.files).insert(key, contents);
+    }
+
+    /// What is connected to a descriptor.
+    pub(super) fn descriptor(&self, number: u32) -> Target {
+        self.descriptors.get(&number).cloned().unwrap_or(Target::Inherited)
+    }
+
+    /// Splits the state so that each of these variables has one value, at most
+    /// [`ALTERNATIVES`] states; variables past that are widened.
+    pub(super) fn split(&self, names: &BTreeSet<String>) -> Vec<Self> {
+        let mut states = vec![self.clone()];
+        for name in names {
+            let Some(variable) = self.variable(name) else { continue };
+            if variable.values.len() < 2 {
+                continue;
+            }
+            if states.len() * variable.values.len() > ALTERNATIVES {
+                let mut single = variable.clone();
+                single.values = vec![variable.value()];
+                for state in &mut states {
+                    state.put(name, single.clone());
+                }
+                continue;
+            }
+            let mut next = Vec::new();
+            for state in &states {
+                for value in &variable.values {
+                    let mut single = variable.clone();
+                    single.values = vec![value.clone()];
+                    let mut split = state.clone();
+                    split.put(name, single);
+                    next.push(split);
+                }
+            }
+            states = next;
+        }
+        states
+    }
+
+    /// The state after two ways have met.
+    #[must_use]
+    pub(super) fn join(mut self, other: &Self) -> Self {
+        if !Rc::ptr_eq(&self.variables, &other.variables) {
+            let mut names: BTreeSet<&String> = self.variables.keys().collect();
+            names.extend(other.variables.keys());
+            let mut changes = Vec::new();
+            for name in names {
+                let (mine, theirs) = (self.variables.get(name), other.variables.get(name));
+                if let (Some(mine), Some(theirs)) = (mine, theirs)
+                    && (Rc::ptr_eq(mine, theirs) || mine == theirs)
+                {
+                    continue;
+                }
+                let environment =
+                    || Variable::new(Value::Unknown(Unknown::Parameter(name.clone())));
+                let joined = match (mine, theirs) {
+                    (Some(mine), Some(theirs)) => mine.join(theirs),
+                    (Some(mine), None) => mine.join(&environment()),
+                    (None, Some(theirs)) => theirs.join(&environment()),
+                    (None, None) => continue,
+                };
+                changes.push((name.clone(), joined));
+            }
+            for (name, variable) in changes {
+                self.put(&name, variable);
+            }
+        }
+        if self.positional != other.positional {
+            let (mine, theirs) = (&self.positional.0, &other.positional.0);
+            let joined = if mine.len() == theirs.len() {
+                let texts = mine.iter().zip(theirs).map(|(a, b)| widen_texts(&[a, b])).collect();
+                (texts, self.positional.1 || other.positional.1)
+            } else {
+                (Vec::new(), true)
+            };
+            self.positional = Rc::new(joined);
+        }
+        if self.name != other.name {
+            self.name = widen_texts(&[&self.name, &other.name]);
+        }
+        if self.last != other.last {
+            self.last = widen_texts(&[&self.last, &other.last]);
+        }
+        if !Rc::ptr_eq(&self.functions, &other.functions) {
+            let functions = Rc::make_mut(&mut self.functions);
+            for (name, bodies) in other.functions.iter() {
+                let mine = functions.entry(name.clone()).or_default();
+                for body in bodies {
+                    if !mine.contains(body) && mine.len() < ALTERNATIVES {
+                        mine.push(Rc::clone(body));
+                    }
+                }
+            }
+        }
+        if !Rc::ptr_eq(&self.aliases, &other.aliases) {
+            let aliases = Rc::make_mut(&mut self.aliases);
+            for (name, alias) in other.aliases.iter() {
+                aliases.entry(name.clone()).or_insert_with(|| alias.clone());
+            }
+        }
+        if !Rc::ptr_eq(&self.options, &other.options) {
+            let options = Rc::make_mut(&mut self.options);
+            for (name, on) in other.options.iter() {
+                *options.entry(name.clone()).or_insert(false) |= *on;
+            }
+        }
+        if !Rc::ptr_eq(&self.files, &other.files) {
+            let files = Rc::make_mut(&mut self.files);
+            for (path, contents) in other.files.iter() {
+                let mine = files.entry(path.clone()).or_default();
+                for content in contents {
+                    if !mine.contains(content) && mine.len() < ALTERNATIVES {
+                        mine.push(content.clone());
+                    }
+                }
+            }
+        }
+        if !Rc::ptr_eq(&self.rebound, &other.rebound) {
+            Rc::make_mut(&mut self.rebound).extend(other.rebound.iter().cloned());
+        }
+        join_directories(&mut self.directories, &other.directories);
+        join_directories(&mut self.previous, &other.previous);
+        if self.stack != other.stack {
+            self.stack.clear();
+        }
+        if self.descriptors != other.descriptors {
+            for (number, target) in &other.descriptors {
+                self.descriptors.entry(*number).or_insert_with(|| target.clone());
+            }
+        }
+        self
+    }
+
+    /// Makes every variable unknown whose values differ from those it had in `before`: what holds
+    /// after any number of passes of a loop.
+    pub(super) fn widen_from(&mut self, before: &Self) {
+        if Rc::ptr_eq(&self.variables, &before.variables) {
+            return;
+        }
+        let mut changes = Vec::new();
+        for (name, variable) in self.variables.iter() {
+            let same = before
+                .variables
+                .get(name)
+                .is_some_and(|old| Rc::ptr_eq(old, variable) || old.values == variable.values);
+            if !same && variable.values.len() > 1 {
+                let mut wide = variable.as_ref().clone();
+                wide.values = vec![widen(&variable.values)];
+                changes.push((name.clone(), wide));
+            }
+        }
+        for (name, variable) in changes {
+            self.put(&name, variable);
+        }
+    }
+}
+
+fn join_directories(mine: &mut Vec<Text>, theirs: &[Text]) {
+    for directory in theirs {
+        if !mine.contains(directory) {
+            mine.push(directory.clone());
+        }
+    }
+    if mine.len() > ALTERNATIVES {
+        *mine = vec![Text::unknown(Unknown::Joined)];
+    }
+}
+
+/// `path` as it counts from `directory`, lexically normalised where both are known.
+pub(super) fn join_path(directory: &Text, path: &Text) -> Text {
+    if path.prefix().starts_with('/') || matches!(path.pieces().first(), Some(Piece::Unknown(_))) {
+        return normalize(path);
+    }
+    if path.is_empty() {
+        return directory.clone();
+    }
+    let mut whole = directory.clone();
+    whole.push_str("/");
+    whole.extend(path);
+    normalize(&whole)
+}
+
+/// Removes `.`, empty and `..` components of a path without unknown pieces; other paths stay.
+fn normalize(path: &Text) -> Text {
+    if path.has_unknown() || !path.prefix().starts_with('/') {
+        return trim_current(path);
+    }
+    let mut components: Vec<Text> = Vec::new();
+    let mut current = Text::empty();
+    let mut close = |current: &mut Text| {
+        match current.exact() {
+            Some("" | ".") => {}
+            Some("..") => {
+                components.pop();
+            }
+            _ => components.push(current.clone()),
+        }
+        *current = Text::empty();
+    };
+    for piece in path.pieces() {
+        if let Piece::Literal(literal) = piece {
+            for (index, part) in literal.split('/').enumerate() {
+                if index > 0 {
+                    close(&mut current);
+                }
+                current.push_str(part);
+            }
+        } else {
+            current.push(piece.clone());
+        }
+    }
+    close(&mut current);
+    let mut out = Text::empty();
+    for component in &components {
+        out.push_str("/");
+        out.extend(component);
+    }
+    if out.is_empty() { Text::literal("/") } else { out }
+}
+
+/// Drops `./` behind a slash in the known parts, so that `$d/./x` and `$d/x` are one path.
+fn trim_current(path: &Text) -> Text {
+    path.pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(literal) if literal.contains("/./") => {
+                Piece::Literal(literal.replace("/./", "/"))
+            }
+            other => other.clone(),
+        })
+        .collect()
+}
