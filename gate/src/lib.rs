@@ -40,9 +40,8 @@ use crate::load::{Judgement, LoadError, Policy};
 use crate::model::context::{Context, Limits};
 use crate::model::fact::{EffectKind, Fact};
 use crate::model::rule::{Hit, Knowledge, Labels, RuleSet};
-use crate::model::script::{Gap, GapCause, Parsed};
-use crate::model::span::{SourceId, Span};
-use crate::model::trace::{Source, Trace};
+use crate::model::script::Parsed;
+use crate::model::trace::Trace;
 use crate::model::utility::Catalog;
 use crate::model::verdict::{Decision, Verdict};
 
@@ -204,19 +203,7 @@ impl Gate {
     }
 
     fn run(&self, command: &str, context: &Context) -> (Parsed, Trace) {
-        // Nothing is followed yet, so that every command asks.
-        let _ = context;
-        let parsed = parse::parse(command, &self.limits);
-        let gap = Gap {
-            cause: GapCause::NotModelled("following a script"),
-            span: Span::new(0, command.len()),
-        };
-        let trace = Trace {
-            sources: vec![Source { text: command.to_owned(), origin: None }],
-            gaps: vec![(SourceId::COMMAND, gap)],
-            ..Trace::default()
-        };
-        (parsed, trace)
+        interpret::run(command, context, &self.catalog, &self.limits)
     }
 
     fn decide(&self, command: &str, hits: &[Hit], scene: &Scene<'_>) -> Verdict {
