@@ -402,8 +402,7 @@ impl Runner<'_> {
             feed = self.read_path(&last.text);
             fields.pop();
         }
-        let _ = (&fields, &feed);
-        None
+        super::producer::produce(name, &fields, Some(&feed), &|_| None, self.limits.value_bytes)
     }
 
     /// Remembers what an invocation writes into files.

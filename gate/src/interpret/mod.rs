@@ -9,6 +9,7 @@ mod builtin;
 mod carry;
 mod environ;
 mod flow;
+mod producer;
 mod simple;
 mod state;
 
