@@ -1,3 +1,4 @@
 //! Tests.
+mod parse;
 mod utilities;
 mod words;

@@ -29,6 +29,7 @@ pub mod judge;
 pub mod load;
 pub mod model;
 pub mod parse;
+pub mod print;
 pub mod resolve;
 
 use std::sync::LazyLock;

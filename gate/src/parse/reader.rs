@@ -152,6 +152,8 @@ pub(super) struct Reader<'t> {
     /// Where reading goes on behind a line end that is followed by here-documents.
     pub(super) jumps: BTreeMap<usize, usize>,
     pub(super) second_pass: bool,
+    /// Bytes that failed attempts at arithmetic have read.
+    pub(super) wasted: usize,
     /// By position of `((`: whether it opens arithmetic.
     pub(super) arithmetic: BTreeMap<usize, bool>,
     /// By position behind a bracket that was too deep: the position behind its end.
@@ -183,6 +185,7 @@ impl<'t> Reader<'t> {
             bodies: BTreeMap::new(),
             jumps: BTreeMap::new(),
             second_pass: false,
+            wasted: 0,
             arithmetic: BTreeMap::new(),
             skips: BTreeMap::new(),
         };
@@ -469,6 +472,11 @@ impl<'t> Reader<'t> {
     /// A bracket or keyword that opened at `at` is never closed; what is inside was read.
     pub(super) fn open_bracket(&mut self, which: &'static str, at: usize) {
         self.fail(GapCause::Unterminated(which), at, Resume::End);
+    }
+
+    /// Reading the rest would cost more than a text of this length may.
+    pub(super) fn overspent(&mut self, at: usize) {
+        self.fail(GapCause::Limit(LimitKind::Steps), at, Resume::End);
     }
 
     /// Goes one level down; `false`, and a fault, where a compound command is too deep.

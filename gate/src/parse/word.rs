@@ -4,10 +4,15 @@ use crate::model::script::{
     ArrayElement, Assignment, AssignmentValue, GapCause, Part, ProcessSubstitution, Script,
     Substitution, SubstitutionForm, Word,
 };
+use crate::model::span::Span;
 
 use super::ansi;
 use super::parameter::Context;
 use super::reader::{Place, Quoted, Reader, Stop, Until};
+
+/// Failed attempts at arithmetic may read so many times the whole text; bash decides by the same
+/// attempts, but a text that nests many of them is made to cost time.
+const MOST_WASTE: usize = 8;
 
 /// Bytes that end a word outside quotes.
 pub(super) const fn is_metacharacter(byte: u8) -> bool {
@@ -389,7 +394,12 @@ impl Reader<'_> {
         if self.arithmetic.get(&open) == Some(&false) {
             return None;
         }
+        if self.wasted > MOST_WASTE * self.text.len() {
+            self.overspent(open);
+            return None;
+        }
         let mark = self.mark();
+        let from = self.pos;
         self.eat("(");
         self.depth += 1;
         let word =
@@ -399,6 +409,7 @@ impl Reader<'_> {
         let word = word.filter(|_| closed);
         self.arithmetic.insert(open, word.is_some());
         if word.is_none() {
+            self.wasted += self.pos - from;
             self.give_back(&mark);
         }
         word
@@ -563,28 +574,36 @@ impl Reader<'_> {
                 self.pos = start;
                 return Ok(None);
             };
-            let mut out = Parts { text: name, start, ..Parts::default() };
-            out.text.push('[');
-            for part in subscript.parts {
-                match part {
-                    Part::Literal(text, _) => out.text.push_str(&text),
-                    other => {
-                        if !out.text.is_empty() {
-                            let end = other.span().start;
-                            let span = crate::model::span::Span::new(self.map(out.start), end);
-                            out.parts.push(Part::Literal(std::mem::take(&mut out.text), span));
-                        }
-                        out.parts.push(other);
-                        out.start = self.pos.saturating_sub(1);
-                    }
-                }
-            }
-            out.text.push(']');
-            let parts = self.unquoted_from(Stop::Meta, out);
+            let parts = self.word_behind_subscript(name, start, subscript);
             return Err(Word { parts, span: self.span(start) });
         }
         let value = self.assigned_value();
         Ok(Some(Assignment { name, subscript, append, value, span: self.span(start) }))
+    }
+
+    /// Reads on in a word that begins with `before`, `[`, a bracket's inside and `]`.
+    fn word_behind_subscript(&mut self, before: String, start: usize, inside: Word) -> Vec<Part> {
+        let mut out = Parts { text: before, start, ..Parts::default() };
+        out.text.push('[');
+        let mut behind = self.map(start);
+        for part in inside.parts {
+            let span = part.span();
+            match part {
+                Part::Literal(text, _) => out.text.push_str(&text),
+                other => {
+                    if !out.text.is_empty() {
+                        let text = std::mem::take(&mut out.text);
+                        out.parts.push(Part::Literal(text, Span::new(behind, span.start)));
+                    }
+                    out.parts.push(other);
+                    behind = span.end;
+                    // The plain text that follows begins where this part ended.
+                    out.start = start + (behind - self.map(start));
+                }
+            }
+        }
+        out.text.push(']');
+        self.unquoted_from(Stop::Meta, out)
     }
 
     fn assigned_value(&mut self) -> AssignmentValue {
@@ -618,37 +637,30 @@ impl Reader<'_> {
         loop {
             self.newlines();
             let Some(byte) = self.peek() else { break };
-            let mark = self.mark();
-            if byte == b'['
-                && let Some(element) = self.subscripted_element()
-            {
-                elements.push(element);
-                continue;
-            }
-            if byte == b'[' {
-                self.give_back(&mark);
-            }
-            let value = self.word();
-            if value.parts.is_empty() {
+            let element = if byte == b'[' { self.bracket_element() } else { plain(self.word()) };
+            if element.value.parts.is_empty() && element.subscript.is_none() {
                 break;
             }
-            elements.push(ArrayElement { subscript: None, append: false, value });
+            elements.push(element);
         }
         elements
     }
 
-    fn subscripted_element(&mut self) -> Option<ArrayElement> {
+    /// Reads `[subscript]=word`, or a word that begins with a bracket.
+    fn bracket_element(&mut self) -> ArrayElement {
+        let start = self.pos;
         self.pos += 1;
         let subscript = self.unquoted(Stop::Index);
         if !self.eat("]") {
-            return None;
+            self.open_quote("[", start);
         }
         let append = self.eat("+=");
         if !append && !self.eat("=") {
-            return None;
+            let parts = self.word_behind_subscript(String::new(), start, subscript);
+            return plain(Word { parts, span: self.span(start) });
         }
         let value = self.word();
-        Some(ArrayElement { subscript: Some(subscript), append, value })
+        ArrayElement { subscript: Some(subscript), append, value }
     }
 
     /// Reads an array assignment as an operand of a declaration utility; `None`, and nothing is
@@ -670,6 +682,10 @@ impl Reader<'_> {
         let assignment = Assignment { name, subscript: None, append, value, span };
         Some(Word { parts: vec![Part::ArrayAssignment(Box::new(assignment), span)], span })
     }
+}
+
+fn plain(value: Word) -> ArrayElement {
+    ArrayElement { subscript: None, append: false, value }
 }
 
 /// What stands for an expansion that was stepped over: a substitution of which nothing is known.
