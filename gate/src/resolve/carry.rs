@@ -42,11 +42,15 @@ pub(super) fn arguments(
             carrier.interpreter(language, carried);
         }
     }
+    let mut found = Vec::new();
     for spec in &scene.utility.carries {
-        if holds(reading, &spec.when, &spec.unless) {
-            carrier.carry(spec, carried);
+        // Standard input is for a shell only where no command was given.
+        let idle = spec.form == CarryForm::Input && !found.is_empty();
+        if !idle && holds(reading, &spec.when, &spec.unless) {
+            carrier.carry(spec, &mut found);
         }
     }
+    carried.append(&mut found);
 }
 
 /// Adds what variables of the environment make the program run or load.
