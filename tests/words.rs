@@ -8,9 +8,11 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use shellgate::expand::{Environ, fields};
+use shellgate::expand::{Environ, fields, pathname};
 use shellgate::model::context::Limits;
-use shellgate::model::script::{CommandKind, LimitKind, ProcessSubstitution, Substitution, Word};
+use shellgate::model::script::{
+    CommandKind, LimitKind, Part, ProcessSubstitution, Substitution, Word,
+};
 use shellgate::model::span::{SourceId, Span};
 use shellgate::model::value::{Arity, Piece, Text, Unknown, Value};
 use shellgate::parse::parse;
@@ -205,22 +207,22 @@ impl Environ for State {
     }
 }
 
-fn operands(words: &str) -> Vec<Word> {
+fn operands(words: &str) -> Result<Vec<Word>, String> {
     let parsed = parse(&format!(": {words}"), &Limits::default());
-    assert!(parsed.gaps.is_empty(), "{words}: {:?}", parsed.gaps);
-    match parsed.script.items.into_iter().next().map(|item| item.list.first.stages) {
-        Some(stages) => match stages.into_iter().next().map(|stage| stage.command.kind) {
-            Some(CommandKind::Simple(simple)) => simple.words.into_iter().skip(1).collect(),
-            other => panic!("{words} is no simple command: {other:?}"),
-        },
-        None => panic!("{words} is nothing"),
+    if !parsed.gaps.is_empty() {
+        return Err(format!("{words}: {:?}\n", parsed.gaps));
+    }
+    let stages = parsed.script.items.into_iter().next().map(|item| item.list.first.stages);
+    match stages.and_then(|stages| stages.into_iter().next()).map(|stage| stage.command.kind) {
+        Some(CommandKind::Simple(simple)) => Ok(simple.words.into_iter().skip(1).collect()),
+        other => Err(format!("{words} is no simple command: {other:?}\n")),
     }
 }
 
 fn check(case: &Case) -> Result<(), String> {
     let mut state = State::new(case);
     let found: Vec<_> =
-        operands(&case.words).iter().flat_map(|word| fields(word, &mut state)).collect();
+        operands(&case.words)?.iter().flat_map(|word| fields(word, &mut state)).collect();
     let texts: Vec<String> = found.iter().map(|field| field.text.display()).collect();
     let many: Vec<usize> = (0..)
         .zip(&found)
@@ -258,4 +260,39 @@ fn words_become_the_fields_bash_gives() {
     }
     assert!(count > 0, "no case is named like `{only}`");
     assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// A word of one unquoted text, as large as the gate reads at all.
+fn unquoted(text: String) -> Word {
+    let span = Span::new(0, text.len());
+    Word { parts: vec![Part::Literal(text, span)], span }
+}
+
+#[test]
+fn hostile_words_end() {
+    let size = 1 << 20;
+    let repeated = |unit: &str| unit.repeat(size / unit.len());
+    for unit in
+        ["{", "{a,", "{1..9}", "{a,b}", "{,}", "[", "[[:", "*", "~:", "@(", "!(", "{..", "x=~:"]
+    {
+        let case: Case =
+            toml::from_str("name = 'hostile'\nwords = ''\nexpect = []\noptions = ['extglob']")
+                .unwrap();
+        let mut state = State::new(&case);
+        let found = fields(&unquoted(repeated(unit)), &mut state);
+        assert!(!found.is_empty(), "{unit}");
+        let size: usize = found.iter().map(|field| field.text.display().len()).sum();
+        assert!(size < 1 << 24, "{unit} gives {size} bytes");
+    }
+}
+
+#[test]
+fn hostile_patterns_end() {
+    for (unit, subject) in
+        [("*a", "a"), ("?*", "a"), ("[!b]*", "a"), ("+(a|aa)", "a"), ("!(a)", "a")]
+    {
+        let pattern = pathname::Pattern::parse(&unit.repeat(2000));
+        let subject = Text::literal(subject.repeat(1 << 16) + "b");
+        pathname::matches(&pattern, &subject);
+    }
 }

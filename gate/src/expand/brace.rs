@@ -4,13 +4,16 @@
 //! its own, so a word that stands for a billion costs no more than those that fit.
 
 use super::{Atom, Expander};
-use crate::model::script::{LimitKind, Operation, Part, Word};
+use crate::model::script::{Operation, Part, Word};
 use crate::model::span::Span;
 
 /// Levels of braces inside each other.
 const DEPTH: usize = 64;
 /// Atoms that all alternatives of a word may have together.
 const ATOMS: usize = 1 << 18;
+
+/// Units that may be looked at in search of closing braces.
+const WORK: usize = 1 << 22;
 
 /// The alternatives of a word.
 pub(super) struct Expanded<'w> {
@@ -70,19 +73,15 @@ pub(super) fn expand<'w>(expander: &mut Expander, word: &'w Word) -> Expanded<'w
         return Expanded { words: vec![atoms(word)], more: false };
     }
     let units = units(word);
-    let closing = pairs(&units);
-    let reader = Reader { units: &units, closing: &closing };
-    let mut deep = false;
-    let row = reader.row(0, units.len(), 0, &mut deep);
-    if deep {
-        expander.note(LimitKind::Depth);
-    }
+    let mut reader = Reader { units: &units, work: WORK, limited: false };
+    let row = reader.row(0, units.len(), 0);
+    let limited = reader.limited;
     let (fields, bytes) = expander.environ.limits();
     let bytes = bytes.saturating_mul(16);
     let fields = u64::try_from(fields).unwrap_or(u64::MAX);
     let mut words = Vec::new();
     let (mut made, mut size) = (0_usize, 0_usize);
-    let mut more = row.count > fields;
+    let mut more = limited || row.count > fields;
     for index in 0..row.count.min(fields) {
         let mut backwards = Vec::new();
         row.nth(index, &mut backwards);
@@ -129,97 +128,168 @@ fn units(word: &Word) -> Vec<Unit<'_>> {
     units
 }
 
-/// For each opening brace the place of its closing one, 0 where it has none.
-fn pairs(units: &[Unit]) -> Vec<usize> {
-    let mut closing = vec![0; units.len()];
-    let mut open: Vec<usize> = Vec::new();
-    for (at, unit) in units.iter().enumerate() {
-        match unit {
-            Unit::Open => open.push(at),
-            Unit::Close => {
-                if let Some(slot) = open.pop().and_then(|start| closing.get_mut(start)) {
-                    *slot = at;
-                }
-            }
-            _ => {}
+/// Braces that a parameter expansion leaves open: it ends at its first closing brace, but bash looks
+/// for lists with a count of all of them, so what follows up to as many closing braces is no list.
+fn left_open(part: &Part) -> usize {
+    let Part::Parameter(parameter, _) = part else { return 0 };
+    match &parameter.operation {
+        Operation::Default { word, .. }
+        | Operation::Assign { word, .. }
+        | Operation::Error { word, .. }
+        | Operation::Alternative { word, .. }
+        | Operation::RemovePrefix { pattern: word, .. }
+        | Operation::RemoveSuffix { pattern: word, .. }
+        | Operation::Case { pattern: word, .. } => open_in(word),
+        Operation::Replace { pattern, replacement, .. } => {
+            open_in(pattern).saturating_add(open_in(replacement))
         }
+        _ => 0,
     }
-    closing
+}
+
+fn open_in(word: &Word) -> usize {
+    word.parts.iter().fold(0_usize, |open, part| match part {
+        Part::Literal(text, _) => text.chars().fold(open, |open, char| match char {
+            '{' => open.saturating_add(1),
+            '}' => open.saturating_sub(1),
+            _ => open,
+        }),
+        other => open.saturating_add(left_open(other)),
+    })
 }
 
 struct Reader<'a, 'w> {
     units: &'a [Unit<'w>],
-    closing: &'a [usize],
+    /// Units that may still be looked at.
+    work: usize,
+    /// Whether a limit made braces count as text.
+    limited: bool,
 }
 
 impl<'w> Reader<'_, 'w> {
-    fn row(&self, start: usize, end: usize, depth: usize, deep: &mut bool) -> Row<'w> {
+    /// The place of the brace that closes a list or sequence which begins at `start`. One that
+    /// closes at its own level before any comma or `..` is text: `{a},b}` is `a}` and `b`.
+    fn closing(&mut self, start: usize, end: usize) -> Option<usize> {
+        let mut level = 0_usize;
+        let mut separated = false;
+        for at in start..end {
+            if self.work == 0 {
+                self.limited = true;
+                return None;
+            }
+            self.work -= 1;
+            match self.units.get(at)? {
+                Unit::Close if level == 0 && separated => return Some(at),
+                Unit::Close => level = level.saturating_sub(1),
+                Unit::Open => level += 1,
+                Unit::Comma => separated |= level == 0,
+                Unit::Part(part) => level = level.saturating_add(left_open(part)),
+                Unit::Text(text) => {
+                    let closes = matches!(self.units.get(at + 1), Some(Unit::Close));
+                    let inner = if closes { text.strip_suffix("..").unwrap_or(text) } else { text };
+                    separated |= level == 0 && inner.contains("..");
+                }
+            }
+        }
+        None
+    }
+
+    fn row(&mut self, start: usize, end: usize, depth: usize) -> Row<'w> {
         let mut nodes = Vec::new();
         let mut count = 1_u64;
         let mut at = start;
+        // Inside braces that a parameter expansion left open.
+        let mut level = 0_usize;
+        // bash reads on behind a list as behind the start of a word: `{}` is text there.
+        let mut fresh = start;
         while at < end {
             let Some(unit) = self.units.get(at) else { break };
-            let node = match unit {
-                Unit::Text(text) => Node::Text(text),
-                Unit::Part(part) => Node::Part(part),
-                Unit::Close => Node::Text("}"),
-                Unit::Comma => Node::Text(","),
+            match unit {
+                Unit::Text(text) => nodes.push(Node::Text(text)),
+                Unit::Part(part) => {
+                    level = level.saturating_add(left_open(part));
+                    nodes.push(Node::Part(part));
+                }
+                Unit::Close => {
+                    level = level.saturating_sub(1);
+                    nodes.push(Node::Text("}"));
+                }
+                Unit::Comma => nodes.push(Node::Text(",")),
+                Unit::Open if level > 0 => {
+                    level += 1;
+                    nodes.push(Node::Text("{"));
+                }
+                Unit::Open
+                    if at == fresh && matches!(self.units.get(at + 1), Some(Unit::Close)) =>
+                {
+                    nodes.push(Node::Text("{"));
+                }
                 Unit::Open => {
-                    let close = self.closing.get(at).copied().unwrap_or(0);
-                    let braces = if close > at && close < end {
-                        if depth >= DEPTH {
-                            *deep = true;
-                            None
-                        } else {
-                            self.braces(at + 1, close, depth, deep)
-                        }
+                    let close = if depth < DEPTH {
+                        self.closing(at + 1, end)
                     } else {
+                        self.limited = true;
                         None
                     };
-                    match braces {
-                        Some(node) => {
+                    match close {
+                        Some(close) => {
+                            self.braces(at + 1, close, depth, &mut nodes);
                             at = close;
-                            node
+                            fresh = close + 1;
                         }
-                        None => Node::Text("{"),
+                        None => nodes.push(Node::Text("{")),
                     }
                 }
-            };
-            count = count.saturating_mul(node.count());
-            nodes.push(node);
+            }
             at += 1;
+        }
+        for node in &nodes {
+            count = count.saturating_mul(node.count());
         }
         Row { nodes, count }
     }
 
-    /// What a pair of braces around `start..end` stands for; `None` where it is only text.
-    fn braces(&self, start: usize, end: usize, depth: usize, deep: &mut bool) -> Option<Node<'w>> {
+    /// Appends what a pair of braces around `start..end` stands for.
+    fn braces(&mut self, start: usize, end: usize, depth: usize, out: &mut Vec<Node<'w>>) {
+        let inner = self.units.get(start..end).unwrap_or_default();
+        if !inner.iter().any(|unit| matches!(unit, Unit::Comma)) {
+            if let [Unit::Text(text)] = inner
+                && let Some(sequence) = Sequence::read(text)
+            {
+                out.push(Node::Sequence(sequence));
+                return;
+            }
+            // What is no sequence stays as it is, braces inside it too.
+            out.push(Node::Text("{"));
+            out.extend(inner.iter().map(|unit| match unit {
+                Unit::Text(text) => Node::Text(text),
+                Unit::Part(part) => Node::Part(part),
+                Unit::Open => Node::Text("{"),
+                Unit::Close => Node::Text("}"),
+                Unit::Comma => Node::Text(","),
+            }));
+            out.push(Node::Text("}"));
+            return;
+        }
         let mut borders = vec![start];
-        let mut at = start;
-        while at < end {
-            match self.units.get(at)? {
-                Unit::Open => {
-                    at = self.closing.get(at).copied().filter(|close| *close > at).unwrap_or(at);
-                }
-                Unit::Comma => borders.push(at + 1),
+        let mut level = 0_usize;
+        for (offset, unit) in inner.iter().enumerate() {
+            match unit {
+                Unit::Open => level += 1,
+                Unit::Close => level = level.saturating_sub(1),
+                Unit::Part(part) => level = level.saturating_add(left_open(part)),
+                Unit::Comma if level == 0 => borders.push(start + offset + 1),
                 _ => {}
             }
-            at += 1;
-        }
-        if borders.len() == 1 {
-            return match self.units.get(start..end)? {
-                [Unit::Text(text)] => Sequence::read(text).map(Node::Sequence),
-                _ => None,
-            };
         }
         borders.push(end + 1);
         let rows: Vec<Row<'w>> = borders
             .iter()
             .zip(borders.iter().skip(1))
-            .map(|(from, to)| self.row(*from, to.saturating_sub(1), depth + 1, deep))
+            .map(|(from, to)| self.row(*from, to.saturating_sub(1), depth + 1))
             .collect();
         let count = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.count));
-        Some(Node::List(rows, count))
+        out.push(Node::List(rows, count));
     }
 }
 

@@ -491,7 +491,13 @@ impl<'e> Expander<'e> {
             self.vanished = true;
         }
         let separator = if !joined {
-            None
+            // An unquoted list is joined by the first separator and split again, which tells only
+            // where that is no blank: it keeps empty elements between others.
+            let between = if quoted { Text::empty() } else { split::Ifs::new(self).separator() };
+            between
+                .exact()
+                .is_some_and(|between| !matches!(between, "" | " " | "\t" | "\n"))
+                .then_some(between)
         } else if list.star {
             Some(split::Ifs::new(self).separator())
         } else {

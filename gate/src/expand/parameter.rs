@@ -616,9 +616,6 @@ fn replace(
     replacement: &Replacement,
     most: usize,
 ) -> Text {
-    if text.is_empty() && !pattern.is_empty() && pattern.exact().is_some() {
-        return text.clone();
-    }
     let Some(exact) = text.exact() else { return lost(text, Some(pattern)) };
     if !exact.is_ascii() && pattern.counts_characters() {
         return lost(text, Some(pattern));
@@ -630,6 +627,11 @@ fn replace(
             Replace::Prefix => Some(vec![(0, 0)]),
             Replace::Suffix => Some(vec![(total, total)]),
         },
+        // An empty value is replaced where the pattern matches nothing at all.
+        Replace::First | Replace::All if exact.is_empty() => {
+            pathname::longest_at_start(exact, pattern)
+                .map(|end| end.map(|end| (0, end)).into_iter().collect())
+        }
         Replace::First => pathname::matches_in(exact, pattern, false),
         Replace::All => pathname::matches_in(exact, pattern, true),
         Replace::Prefix => pathname::longest_at_start(exact, pattern)
