@@ -9,8 +9,8 @@ use crate::model::span::Span;
 
 /// Levels of braces inside each other.
 const DEPTH: usize = 64;
-/// Atoms that all alternatives of a word may have together.
-const ATOMS: usize = 1 << 18;
+/// Nodes that may be walked to make the alternatives of a word.
+const NODES: usize = 1 << 18;
 
 /// Units that may be looked at in search of closing braces.
 const WORK: usize = 1 << 22;
@@ -84,13 +84,12 @@ pub(super) fn expand<'w>(expander: &mut Expander, word: &'w Word) -> Expanded<'w
     let mut more = limited || row.count > fields;
     for index in 0..row.count.min(fields) {
         let mut backwards = Vec::new();
-        row.nth(index, &mut backwards);
-        made = made.saturating_add(backwards.len());
+        row.nth(index, &mut backwards, &mut made);
         let atoms = join(backwards);
         size = atoms.iter().fold(size, |size, atom| {
             size + if let Atom::Text(text) = atom { text.len() } else { 8 }
         });
-        if !words.is_empty() && (made > ATOMS || size > bytes) {
+        if !words.is_empty() && (made > NODES || size > bytes) {
             more = true;
             break;
         }
@@ -306,7 +305,8 @@ impl<'w> Node<'w> {
 impl<'w> Row<'w> {
     /// Appends the alternative of that number, its atoms from the last to the first: the rightmost
     /// braces change fastest.
-    fn nth(&self, index: u64, out: &mut Vec<Atom<'w>>) {
+    fn nth(&self, index: u64, out: &mut Vec<Atom<'w>>, work: &mut usize) {
+        *work = work.saturating_add(self.nodes.len());
         let mut index = index;
         for node in self.nodes.iter().rev() {
             let count = node.count().max(1);
@@ -319,7 +319,7 @@ impl<'w> Row<'w> {
                 Node::List(rows, _) => {
                     for row in rows {
                         if own < row.count {
-                            row.nth(own, out);
+                            row.nth(own, out, work);
                             break;
                         }
                         own -= row.count;
