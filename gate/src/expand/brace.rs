@@ -292,7 +292,7 @@ impl<'w> Reader<'_, 'w> {
     }
 }
 
-impl<'w> Node<'w> {
+impl Node<'_> {
     fn count(&self) -> u64 {
         match self {
             Self::Text(_) | Self::Part(_) => 1,

@@ -325,7 +325,10 @@ impl<'e> Expander<'e> {
         for piece in text.pieces() {
             match piece {
                 Piece::Literal(text) => {
-                    let kept = text.floor_char_boundary(left.min(text.len()));
+                    let mut kept = left.min(text.len());
+                    while !text.is_char_boundary(kept) {
+                        kept -= 1;
+                    }
                     out.push_str(text.get(..kept).unwrap_or_default());
                     left = left.saturating_sub(text.len());
                 }
@@ -537,12 +540,11 @@ impl<'e> Expander<'e> {
     }
 
     fn between(&mut self, separator: Option<&Text>, quoted: bool, out: &mut Vec<Run>) {
-        match separator {
-            Some(separator) => self.value(separator, quoted, out),
-            None => {
-                self.left = self.left.saturating_sub(8);
-                out.push(Run::Break);
-            }
+        if let Some(separator) = separator {
+            self.value(separator, quoted, out);
+        } else {
+            self.left = self.left.saturating_sub(8);
+            out.push(Run::Break);
         }
     }
 

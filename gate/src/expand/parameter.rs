@@ -450,7 +450,9 @@ fn operate(
                 arithmetic::evaluate(expander, &text, word.span)
             };
             let offset = number(offset);
-            let length = length.as_ref().map(number);
+            let length = length
+                .as_ref()
+                .map_or(Length::Whole, |word| number(word).map_or(Length::Unknown, Length::Known));
             substring(expander, &subject, offset, length, quoted, out);
         }
         Operation::Transform(kind) => {
@@ -630,14 +632,11 @@ fn replace(
         // An empty value is replaced where the pattern matches nothing at all.
         Replace::First | Replace::All if exact.is_empty() => {
             pathname::longest_at_start(exact, pattern)
-                .map(|end| end.map(|end| (0, end)).into_iter().collect())
         }
         Replace::First => pathname::matches_in(exact, pattern, false),
         Replace::All => pathname::matches_in(exact, pattern, true),
-        Replace::Prefix => pathname::longest_at_start(exact, pattern)
-            .map(|end| end.map(|end| (0, end)).into_iter().collect()),
-        Replace::Suffix => pathname::longest_at_end(exact, pattern)
-            .map(|length| length.map(|length| (total - length, total)).into_iter().collect()),
+        Replace::Prefix => pathname::longest_at_start(exact, pattern),
+        Replace::Suffix => pathname::longest_at_end(exact, pattern),
     };
     let Some(ranges) = ranges else { return lost(text, Some(pattern)) };
     if ranges.is_empty() {
@@ -747,11 +746,31 @@ fn transform(text: &Text, kind: char) -> Text {
     }
 }
 
+/// The length of `${x:offset:length}`.
+#[derive(Clone, Copy)]
+enum Length {
+    /// None is given: all that follows.
+    Whole,
+    Known(i64),
+    Unknown,
+}
+
+impl Length {
+    #[expect(clippy::option_option, reason = "the inner one is the absence of a length")]
+    fn known(self) -> Option<Option<i64>> {
+        match self {
+            Self::Whole => Some(None),
+            Self::Known(length) => Some(Some(length)),
+            Self::Unknown => None,
+        }
+    }
+}
+
 fn substring(
     expander: &mut Expander,
     subject: &Subject,
     offset: Option<i64>,
-    length: Option<Option<i64>>,
+    length: Length,
     quoted: bool,
     out: &mut Vec<Run>,
 ) {
@@ -771,11 +790,9 @@ fn substring(
     }
 }
 
-fn cut(text: &Text, offset: Option<i64>, length: Option<Option<i64>>) -> Text {
+fn cut(text: &Text, offset: Option<i64>, length: Length) -> Text {
     let cause = || text.first_unknown().cloned().unwrap_or(Unknown::Arithmetic);
-    let (Some(offset), Some(length)) =
-        (offset, length.map_or(Some(None), |length| length.map(Some)))
-    else {
+    let (Some(offset), Some(length)) = (offset, length.known()) else {
         return Text::unknown(cause());
     };
     if let Some(exact) = counted(text) {
@@ -813,16 +830,9 @@ fn cut(text: &Text, offset: Option<i64>, length: Option<Option<i64>>) -> Text {
     }
 }
 
-fn slice(
-    expander: &mut Expander,
-    list: &List,
-    offset: Option<i64>,
-    length: Option<Option<i64>>,
-) -> List {
+fn slice(expander: &mut Expander, list: &List, offset: Option<i64>, length: Length) -> List {
     let open = |cause: Unknown| List { open: Some(cause), star: list.star, ..List::default() };
-    let (Some(offset), Some(length)) =
-        (offset, length.map_or(Some(None), |length| length.map(Some)))
-    else {
+    let (Some(offset), Some(length)) = (offset, length.known()) else {
         return open(list.open.clone().unwrap_or(Unknown::Joined));
     };
     if length.is_some_and(|length| length < 0) {

@@ -310,16 +310,20 @@ pub(super) fn matches_in(text: &str, pattern: &Pattern, all: bool) -> Option<Vec
     Some(found)
 }
 
-/// The longest match at the start of `text`, in characters; the outer `None` where it cannot be told.
-pub(super) fn longest_at_start(text: &str, pattern: &Pattern) -> Option<Option<usize>> {
+/// The range, in characters, of the longest match at the start of `text`, if there is one; `None`
+/// where that cannot be told.
+pub(super) fn longest_at_start(text: &str, pattern: &Pattern) -> Option<Vec<(usize, usize)>> {
     let tokens: Vec<Token> = text.chars().map(Token::Char).collect();
-    Some(ends_from(pattern, &tokens, 0, &mut { WORK })?.last().copied())
+    let ends = ends_from(pattern, &tokens, 0, &mut { WORK })?;
+    Some(ends.last().map(|end| (0, *end)).into_iter().collect())
 }
 
-/// The longest match at the end of `text`: its length in characters.
-pub(super) fn longest_at_end(text: &str, pattern: &Pattern) -> Option<Option<usize>> {
+/// As [`longest_at_start`], at the end of `text`.
+pub(super) fn longest_at_end(text: &str, pattern: &Pattern) -> Option<Vec<(usize, usize)>> {
     let tokens: Vec<Token> = text.chars().rev().map(Token::Char).collect();
-    Some(ends_from(&pattern.reversed(), &tokens, 0, &mut { WORK })?.last().copied())
+    let ends = ends_from(&pattern.reversed(), &tokens, 0, &mut { WORK })?;
+    let total = tokens.len();
+    Some(ends.last().map(|length| (total.saturating_sub(*length), total)).into_iter().collect())
 }
 
 /// Whether one character matches, as `${x^p}` asks.
@@ -534,7 +538,7 @@ impl Walk<'_> {
                     (!certain && (*slash || !literal_slash)).then_some(place)
                 }
                 Some(Token::Lead) => {
-                    (!certain && !literal_slash && !(lone_dot && !wanted('x'))).then_some(place + 1)
+                    (!certain && !literal_slash && (!lone_dot || wanted('x'))).then_some(place + 1)
                 }
                 None => None,
             };
@@ -910,7 +914,7 @@ impl<'a> Reader<'a> {
 
 /// Pathname expansion of one field: which of its characters are a pattern.
 /// `None` where none is, so that the characters stand as they are.
-pub(super) fn expand(cells: &[Cell], options: &Options) -> Option<Text> {
+pub(super) fn expand(cells: &[Cell], options: Options) -> Option<Text> {
     let reader = Reader::new(cells, options.extended, false);
     let mut text = Text::empty();
     let mut found = false;
@@ -960,8 +964,8 @@ pub(super) fn expand(cells: &[Cell], options: &Options) -> Option<Text> {
                         text.push(Piece::Glob(options.leading(Glob::One, start_of_name)));
                         found = true;
                     }
-                    '[' if at > no_set_before => match reader.set_end(at - 1, true) {
-                        Some(end) => {
+                    '[' if at > no_set_before => {
+                        if let Some(end) = reader.set_end(at - 1, true) {
                             let piece = span_piece(cells, at - 1, end, Glob::Set);
                             text.push(match piece {
                                 Piece::Glob(glob) => {
@@ -971,8 +975,7 @@ pub(super) fn expand(cells: &[Cell], options: &Options) -> Option<Text> {
                             });
                             found = true;
                             at = end;
-                        }
-                        None => {
+                        } else {
                             no_set_before = cells
                                 .iter()
                                 .skip(at)
@@ -980,7 +983,7 @@ pub(super) fn expand(cells: &[Cell], options: &Options) -> Option<Text> {
                                 .map_or(cells.len(), |offset| at + offset);
                             text.push_str("[");
                         }
-                    },
+                    }
                     '\\' if *expanded => match cells.get(at) {
                         Some(Cell::Char { char, .. }) => {
                             text.push(Piece::Glob(Glob::Set(format!("\\{char}"))));
@@ -996,7 +999,7 @@ pub(super) fn expand(cells: &[Cell], options: &Options) -> Option<Text> {
     found.then_some(text)
 }
 
-fn push_folded(text: &mut Text, char: char, options: &Options) {
+fn push_folded(text: &mut Text, char: char, options: Options) {
     let (lower, upper) = (char.to_ascii_lowercase(), char.to_ascii_uppercase());
     if options.fold && lower != upper {
         text.push(Piece::Glob(Glob::Set(format!("[{lower}{upper}]"))));
@@ -1024,6 +1027,7 @@ fn span_piece(cells: &[Cell], start: usize, end: usize, make: fn(String) -> Glob
 
 /// The shell options that pathname expansion minds.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a shell option of its own")]
 pub(super) struct Options {
     pub(super) extended: bool,
     pub(super) globstar: bool,
@@ -1034,7 +1038,7 @@ pub(super) struct Options {
 
 impl Options {
     /// With `dotglob`, a pattern at the start of a name takes the form that matches a dot too.
-    fn leading(&self, glob: Glob, start_of_name: bool) -> Glob {
+    fn leading(self, glob: Glob, start_of_name: bool) -> Glob {
         if self.dotglob && start_of_name && glob != Glob::Deep {
             Glob::Extended(glob.source().to_owned())
         } else {

@@ -2,7 +2,7 @@
 
 /// The text as the shell takes it in again: `${x@Q}`.
 pub(super) fn quoted(text: &str) -> String {
-    if !text.chars().any(|char| char.is_control()) {
+    if !text.chars().any(char::is_control) {
         return format!("'{}'", text.replace('\'', "'\\''"));
     }
     let mut out = String::from("$'");

@@ -182,8 +182,7 @@ pub(super) fn fields(expander: &mut Expander, runs: Vec<Run>, limit: usize, out:
         fold: expander.environ.option("nocaseglob"),
     });
     for growing in splitter.done {
-        let pattern =
-            options.as_ref().and_then(|options| pathname::expand(&growing.cells, options));
+        let pattern = options.and_then(|options| pathname::expand(&growing.cells, options));
         let many = growing.many || pattern.is_some();
         let text = pattern.unwrap_or_else(|| plain(&growing.cells));
         let text = expander.bounded(text);
