@@ -16,7 +16,7 @@ use crate::model::span::Site;
 use crate::model::trace::{Access, CodeUse, DeedObject, Invocation, OptionUse, Trace};
 use crate::model::utility::{
     CarryScope, Catalog, EffectObject, EffectSpec, Language, OperandPlace, OperandSpec, OptionSpec,
-    Utility, ValueKind, VariableClass,
+    Output, Utility, ValueKind, VariableClass,
 };
 use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
 
@@ -151,25 +151,27 @@ impl<'a> Deriver<'a> {
             self.effect(&actor, spec);
         }
         for deed in &reading.deeds {
-            let object = match &deed.object {
-                DeedObject::None => Object::None,
-                DeedObject::Path(text) => self.path(&self.item(&actor, text), &actor.directories),
-                DeedObject::Host(text) => Object::Host(text.clone()),
-                DeedObject::Name(text) => Object::Name(text.clone()),
-                DeedObject::Branch(text) => self.branch(text),
+            let objects = match &deed.object {
+                DeedObject::None => vec![Object::None],
+                DeedObject::Path(text) => self.paths_of(&actor, text),
+                DeedObject::Host(text) => vec![Object::Host(text.clone())],
+                DeedObject::Name(text) => vec![Object::Name(text.clone())],
+                DeedObject::Branch(text) => vec![self.branch(text)],
             };
             if actor.dry && !deed.kind.is_passive() {
                 continue;
             }
-            self.facts.push(Fact {
-                kind: deed.kind,
-                object,
-                recursive: deed.recursive,
-                force: deed.force,
-                certain: deed.certain,
-                invocation: Some(index),
-                site: deed.site,
-            });
+            for object in objects {
+                self.facts.push(Fact {
+                    kind: deed.kind,
+                    object,
+                    recursive: deed.recursive,
+                    force: deed.force,
+                    certain: deed.certain,
+                    invocation: Some(index),
+                    site: deed.site,
+                });
+            }
         }
     }
 
@@ -288,9 +290,7 @@ impl<'a> Deriver<'a> {
     }
 
     fn operand(&mut self, actor: &Actor<'_>, spec: &OperandSpec, operand: &Field, certain: Truth) {
-        let text = self.item(actor, &operand.text);
-        let operand = Field { text, ..operand.clone() };
-        self.value(actor, &spec.effects, spec.kind, &operand, certain);
+        self.value(actor, &spec.effects, spec.kind, operand, certain);
     }
 
     /// What is done to a value: an option's or an operand.
@@ -338,8 +338,9 @@ impl<'a> Deriver<'a> {
                     self.put(actor, kind, path, certain, value.site);
                 }
                 Target::Path(path) => {
-                    let object = self.path(path, &actor.directories);
-                    self.push(actor, kind, object, certain, value.site);
+                    for object in self.paths_of(actor, path) {
+                        self.push(actor, kind, object, certain, value.site);
+                    }
                 }
                 Target::Host(host) => {
                     let kind = match kind {
@@ -386,7 +387,9 @@ impl<'a> Deriver<'a> {
         };
         if kind == EffectKind::Fill {
             let name = Text::unknown(Unknown::NotModelled("an archive"));
-            let object = self.path(&inside(&name), &actor.directories);
+            let mut object = self.paths.object(&inside(&name), &actor.directories);
+            object.named = self.paths.object(path, &actor.directories).named_below();
+            let object = Object::Path(Box::new(object));
             self.push(actor, kind, object, certain, site);
             return;
         }
@@ -535,21 +538,60 @@ impl<'a> Deriver<'a> {
         Object::Path(Box::new(self.paths.object(text, directories)))
     }
 
-    /// Names that find passes on stand below its start points.
-    fn item(&self, actor: &Actor<'_>, text: &Text) -> Text {
-        if !matches!(text.pieces(), [Piece::Unknown(Unknown::Item), ..]) {
-            return text.clone();
+    /// A path; names that find passes on lead to its start points, or below.
+    fn paths_of(&self, actor: &Actor<'_>, text: &Text) -> Vec<Object> {
+        let starts = match text.pieces() {
+            [Piece::Unknown(Unknown::Item), ..] => self.starts(actor.invocation),
+            _ => Vec::new(),
+        };
+        if starts.is_empty() {
+            return vec![self.path(text, &actor.directories)];
         }
-        let carrier = actor.invocation.carrier.and_then(|index| self.trace.invocations.get(index));
-        let start =
-            carrier.filter(|carrier| carrier.name.as_deref() == Some("find")).map(|carrier| {
-                carrier.reading.operands.iter().map(|operand| &operand.text).collect::<Vec<_>>()
-            });
-        match start.as_deref() {
-            Some([]) => Text::literal("./").concat(text),
-            Some([only]) => (*only).clone().concat(&Text::literal("/")).concat(text),
-            _ => text.clone(),
+        let alone = text.pieces().len() == 1;
+        starts
+            .into_iter()
+            .map(|start| {
+                let whole =
+                    if alone { start } else { start.concat(&Text::literal("/")).concat(text) };
+                let mut object = self.paths.object(&whole, &actor.directories);
+                object.named = Truth::No;
+                Object::Path(Box::new(object))
+            })
+            .collect()
+    }
+
+    /// Start points of the find whose names an invocation is given, as their carrier or through a
+    /// pipe.
+    fn starts(&self, invocation: &Invocation) -> Vec<Text> {
+        let Some(carrier) = invocation.carrier else { return Vec::new() };
+        let get = |index: usize| self.trace.invocations.get(index);
+        let is_find = |own: &&Invocation| own.name.as_deref() == Some("find");
+        let find = match get(carrier) {
+            Some(own) if is_find(&own) => Some(own),
+            Some(own) if own.name.as_deref() == Some("xargs") => {
+                let mut before = carrier;
+                loop {
+                    let Some(own) = before.checked_sub(1).and_then(get) else { break None };
+                    before -= 1;
+                    if is_find(&own) {
+                        break Some(own);
+                    }
+                    let filter = own
+                        .utility
+                        .and_then(|id| self.catalog.get(id))
+                        .is_some_and(|utility| utility.output == Output::Input);
+                    if !filter {
+                        break None;
+                    }
+                }
+            }
+            _ => None,
+        };
+        let Some(find) = find else { return Vec::new() };
+        if find.reading.operands.is_empty() {
+            return vec![Text::literal(".")];
         }
+        find.reading.operands.iter().take(LANDINGS).map(|operand| operand.text.clone()).collect()
     }
 
     fn branch(&self, name: &Text) -> Object {

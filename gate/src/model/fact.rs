@@ -238,6 +238,14 @@ pub struct PathObject {
     pub named: Truth,
 }
 
+impl PathObject {
+    /// Whether something below it, by whatever name, is still named by it: it lies below a
+    /// temporary directory and is named itself.
+    pub fn named_below(&self) -> Truth {
+        self.named.and(self.places.get(Place::Temporary))
+    }
+}
+
 /// What an effect is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Object {
