@@ -2,3 +2,4 @@
 mod parse;
 mod utilities;
 mod words;
+mod rules;
