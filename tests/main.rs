@@ -1,5 +1,6 @@
 //! Tests.
 mod parse;
+mod rules;
+mod trace;
 mod utilities;
 mod words;
-mod rules;

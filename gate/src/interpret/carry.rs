@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::flow::scalar;
+use super::producer::produce;
 use super::simple::{Call, blur};
 use super::state::{State, Target, Variable, is_from_network, join_path};
 use super::{Frame, Outcome, Runner};
@@ -352,57 +353,42 @@ impl Runner<'_> {
         fields: &[Field],
         input: &Stream,
     ) -> Option<Text> {
-        let feed = match input {
+        let files = |path: &str| {
+            let contents = self.written(&Text::literal(path));
+            (!contents.is_empty())
+                .then(|| super::state::widen_texts(&contents.iter().collect::<Vec<_>>()))
+        };
+        let limit = self.limits.value_bytes;
+        if let Some(text) = produce(name, fields, input.text(), &files, limit) {
+            return Some(text);
+        }
+        let arguments = fields.get(1..).unwrap_or_default();
+        let has_options = arguments.iter().any(|field| {
+            let prefix = field.text.prefix();
+            prefix.len() > 1 && prefix.starts_with('-')
+        });
+        let feed = || match input {
             Stream::Text(text) => text.clone(),
             Stream::Inherited => Text::unknown(Unknown::Input),
         };
         match name {
-            "cat" | "tac" | "tee" => {
-                let (options, operands): (Vec<&Field>, Vec<&Field>) =
-                    fields.iter().skip(1).partition(|field| {
-                        let prefix = field.text.prefix();
-                        prefix.starts_with('-') && prefix.len() > 1
-                    });
-                if name == "tee" {
-                    self.drain();
-                    return Some(feed);
+            "tee" => Some(feed()),
+            // Known files among others that are not known.
+            "cat" if !has_options && !arguments.is_empty() => {
+                let mut whole = Text::empty();
+                for operand in arguments {
+                    let text = if operand.text.exact() == Some("-") {
+                        feed()
+                    } else {
+                        self.read_path(&operand.text)
+                    };
+                    super::flow::append(&mut whole, &text, limit);
                 }
-                if name == "cat" && options.is_empty() {
-                    if operands.is_empty() {
-                        self.drain();
-                        return Some(feed);
-                    }
-                    let mut whole = Text::empty();
-                    for operand in &operands {
-                        let text = if operand.text.exact() == Some("-") {
-                            feed.clone()
-                        } else {
-                            self.read_path(&operand.text)
-                        };
-                        super::flow::append(&mut whole, &text, self.limits.value_bytes);
-                    }
-                    return Some(whole);
-                }
+                Some(whole)
             }
-            _ => {}
+            "cat" if !has_options => Some(feed()),
+            _ => None,
         }
-        self.filtered(name, fields, &feed)
-    }
-
-    /// A filter over standard input, or over a file that this text has written.
-    fn filtered(&mut self, name: &str, fields: &[Field], feed: &Text) -> Option<Text> {
-        let mut fields = fields.to_vec();
-        let mut feed = feed.clone();
-        if !matches!(name, "echo" | "printf" | "seq" | "yes")
-            && fields.len() > 1
-            && let Some(last) = fields.last()
-            && !self.state.files.is_empty()
-            && self.has_written(&last.text)
-        {
-            feed = self.read_path(&last.text);
-            fields.pop();
-        }
-        super::producer::produce(name, &fields, Some(&feed), &|_| None, self.limits.value_bytes)
     }
 
     /// Remembers what an invocation writes into files.

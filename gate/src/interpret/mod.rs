@@ -186,6 +186,7 @@ impl<'a> Runner<'a> {
     }
 
     fn join(&mut self, other: &State) {
+        self.step(self.state.variables.len() / 128, Span::default());
         let state = self.state.clone();
         self.state = state.join(other);
     }
@@ -472,6 +473,7 @@ impl<'a> Runner<'a> {
     }
 
     fn branches(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) -> Outcome {
+        self.step(self.state.variables.len() / 64, Span::default());
         let mut joined: Option<State> = None;
         let mut leaves = true;
         let mut add = |runner: &Self, outcome: &Outcome| {
@@ -774,10 +776,10 @@ impl<'a> Runner<'a> {
             for (name, old) in hidden {
                 match old {
                     Some(variable) => {
-                        variables.insert(name, variable);
+                        variables.insert(Rc::from(name), variable);
                     }
                     None => {
-                        variables.remove(&name);
+                        variables.remove(name.as_str());
                     }
                 }
             }

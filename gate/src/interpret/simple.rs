@@ -119,7 +119,14 @@ impl Runner<'_> {
         for (index, word) in simple.words.iter().enumerate() {
             if let [Part::ArrayAssignment(assignment, span)] = word.parts.as_slice() {
                 let site = self.site(*span);
-                let ready = self.prepare(assignment);
+                let associative = simple
+                    .words
+                    .get(1..index)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(bomb::plain)
+                    .any(|word| word.starts_with('-') && word.contains('A'));
+                let ready = self.prepare_as(assignment, associative);
                 arrays.push((fields.len(), ready));
                 fields.push(Field::literal(format!("{}=()", assignment.name), site));
                 continue;
@@ -264,7 +271,7 @@ impl Runner<'_> {
     fn call_function(&mut self, name: &str, call: &Call) -> Outcome {
         let mut saved = Vec::new();
         for (variable, value) in &call.prefix {
-            saved.push((variable.clone(), self.state.variables.get(variable).cloned()));
+            saved.push((variable.clone(), self.state.variables.get(variable.as_str()).cloned()));
             let mut fresh = Variable::new(Value::Scalar(value.clone()));
             fresh.exported = true;
             self.state.put(variable, fresh);
@@ -274,8 +281,8 @@ impl Runner<'_> {
         for (variable, value) in saved {
             let variables = Rc::make_mut(&mut self.state.variables);
             match value {
-                Some(value) => variables.insert(variable, value),
-                None => variables.remove(&variable),
+                Some(value) => variables.insert(Rc::from(variable), value),
+                None => variables.remove(variable.as_str()),
             };
         }
         outcome
@@ -288,7 +295,7 @@ impl Runner<'_> {
             .variables
             .iter()
             .filter(|(_, variable)| variable.exported && variable.assigned)
-            .map(|(name, variable)| (name.clone(), scalar(&variable.value())))
+            .map(|(name, variable)| (name.to_string(), scalar(&variable.value())))
             .collect();
         environment.extend(prefix.iter().cloned());
         environment
@@ -410,8 +417,12 @@ impl Runner<'_> {
 
     /// Expands the words of an assignment.
     pub(super) fn prepare(&mut self, assignment: &Assignment) -> Ready {
+        self.prepare_as(assignment, false)
+    }
+
+    fn prepare_as(&mut self, assignment: &Assignment, associative: bool) -> Ready {
+        let associative = associative || self.is_associative(&assignment.name);
         let site = self.site(assignment.span);
-        let associative = self.is_associative(&assignment.name);
         let subscript = assignment.subscript.as_ref().map(|word| self.subscript(word, associative));
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => Value::Scalar(self.word_text(word, Mode::Assignment)),
@@ -564,7 +575,8 @@ impl Runner<'_> {
                 .collect();
         }
         let limit = self.limits.value_bytes;
-        if text_bytes(&text) > limit {
+        let bytes = text_bytes(&text);
+        if !self.step(bytes / 256, site.span) || bytes > limit || text.pieces().len() > 64 {
             text = Text::unknown(if is_from_network(&text) {
                 Unknown::Network
             } else {

@@ -154,7 +154,7 @@ type Hidden = BTreeMap<String, Option<Rc<Variable>>>;
 /// A state of the shell. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) variables: Rc<BTreeMap<String, Rc<Variable>>>,
+    pub(super) variables: Rc<BTreeMap<Rc<str>, Rc<Variable>>>,
     /// `$1` and on, and whether more may follow.
     pub(super) positional: Rc<(Vec<Text>, bool)>,
     /// `$0`
@@ -186,7 +186,7 @@ impl State {
             let mut variable = Variable::new(Value::literal(value));
             variable.exported = exported;
             variable.assigned = false;
-            variables.insert(name.to_owned(), Rc::new(variable));
+            variables.insert(Rc::from(name), Rc::new(variable));
         };
         known("HOME", &context.home, true);
         if let Some(user) = context.home.rsplit('/').next().filter(|user| !user.is_empty()) {
@@ -225,8 +225,8 @@ impl State {
     pub(super) fn child(&self, positional: (Vec<Text>, bool), name: Text) -> Self {
         let mut variables = BTreeMap::new();
         for (name, variable) in self.variables.iter() {
-            if variable.exported || name == "IFS" || name == "OPTIND" {
-                variables.insert(name.clone(), Rc::clone(variable));
+            if variable.exported || &**name == "OPTIND" {
+                variables.insert(Rc::clone(name), Rc::clone(variable));
             }
         }
         let mut ifs = Variable::new(Value::literal(" \t\n"));
@@ -264,12 +264,12 @@ impl State {
 
     /// Puts a variable.
     pub(super) fn put(&mut self, name: &str, variable: Variable) {
-        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Rc::new(variable));
+        Rc::make_mut(&mut self.variables).insert(Rc::from(name), Rc::new(variable));
     }
 
     /// The variable for a change, made where it is missing.
     pub(super) fn variable_mut(&mut self, name: &str) -> &mut Variable {
-        let entry = Rc::make_mut(&mut self.variables).entry(name.to_owned()).or_insert_with(|| {
+        let entry = Rc::make_mut(&mut self.variables).entry(Rc::from(name)).or_insert_with(|| {
             let mut fresh = Variable::new(Value::Unknown(Unknown::Parameter(name.to_owned())));
             fresh.assigned = false;
             Rc::new(fresh)
@@ -333,25 +333,20 @@ impl State {
     #[must_use]
     pub(super) fn join(mut self, other: &Self) -> Self {
         if !Rc::ptr_eq(&self.variables, &other.variables) {
-            let mut names: BTreeSet<&String> = self.variables.keys().collect();
-            names.extend(other.variables.keys());
             let mut changes = Vec::new();
-            for name in names {
-                let (mine, theirs) = (self.variables.get(name), other.variables.get(name));
-                if let (Some(mine), Some(theirs)) = (mine, theirs)
-                    && (Rc::ptr_eq(mine, theirs) || mine == theirs)
-                {
-                    continue;
+            let environment =
+                |name: &str| Variable::new(Value::Unknown(Unknown::Parameter(name.to_owned())));
+            for (name, mine) in self.variables.iter() {
+                match other.variables.get(name) {
+                    Some(theirs) if Rc::ptr_eq(mine, theirs) || mine == theirs => {}
+                    Some(theirs) => changes.push((Rc::clone(name), mine.join(theirs))),
+                    None => changes.push((Rc::clone(name), mine.join(&environment(name)))),
                 }
-                let environment =
-                    || Variable::new(Value::Unknown(Unknown::Parameter(name.clone())));
-                let joined = match (mine, theirs) {
-                    (Some(mine), Some(theirs)) => mine.join(theirs),
-                    (Some(mine), None) => mine.join(&environment()),
-                    (None, Some(theirs)) => theirs.join(&environment()),
-                    (None, None) => continue,
-                };
-                changes.push((name.clone(), joined));
+            }
+            for (name, theirs) in other.variables.iter() {
+                if !self.variables.contains_key(name) {
+                    changes.push((Rc::clone(name), theirs.join(&environment(name))));
+                }
             }
             for (name, variable) in changes {
                 self.put(&name, variable);
@@ -438,7 +433,7 @@ impl State {
             if !same && variable.values.len() > 1 {
                 let mut wide = variable.as_ref().clone();
                 wide.values = vec![widen(&variable.values)];
-                changes.push((name.clone(), wide));
+                changes.push((Rc::clone(name), wide));
             }
         }
         for (name, variable) in changes {
