@@ -131,7 +131,7 @@ fn entries<'a>(scene: &Scene<'a>) -> Vec<&'a Utility> {
 }
 
 /// The table's entry of an option that was used.
-fn spec<'a>(scene: &Scene<'a>, option: &OptionUse) -> Option<&'a OptionSpec> {
+pub(super) fn spec<'a>(scene: &Scene<'a>, option: &OptionUse) -> Option<&'a OptionSpec> {
     entries(scene)
         .into_iter()
         .flat_map(|entry| &entry.options)
@@ -189,7 +189,7 @@ pub(super) fn join(words: &[Field]) -> Text {
 }
 
 /// The spec that claims an operand.
-fn operand_spec<'a>(
+pub(super) fn operand_spec<'a>(
     utility: &'a Utility,
     reading: &Reading,
     index: usize,

@@ -8,17 +8,25 @@
 //! report.
 
 mod awk;
+mod cloud;
+mod code;
 mod dd;
 mod env;
+mod filter;
 mod find;
 mod git;
 mod git_push;
+mod make;
 mod mode;
 mod parallel;
+mod schedule;
 mod sed;
 mod shell;
+mod sql;
 mod ssh;
+mod tar;
 mod test;
+mod vi;
 mod words;
 
 use crate::model::span::Site;
@@ -70,6 +78,13 @@ pub fn read(
         Grammar::Ssh => ssh::read(scene, reading, carried),
         Grammar::Shell => shell::read(scene, reading, carried),
         Grammar::Test => test::read(words, reading, carried),
+        Grammar::Tar => tar::read(words, reading, carried),
+        Grammar::Sql => sql::read(scene, reading, carried),
+        Grammar::Vi => vi::read(scene, reading, carried),
+        Grammar::Make => make::read(scene, reading, carried),
+        Grammar::Filter => filter::read(scene, reading, carried),
+        Grammar::Schedule => schedule::read(scene, reading, carried),
+        Grammar::Cloud => cloud::read(reading),
         _ => {}
     }
 }
