@@ -1,6 +1,6 @@
 //! Commands and code in arguments, input and environment, as the tables say.
 
-use crate::model::fact::CodePlace;
+use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::span::Site;
 use crate::model::trace::{Carried, Doubt, OptionUse, Reading};
 use crate::model::utility::{
@@ -16,6 +16,10 @@ const BATCHES: usize = 64;
 
 /// The most places where a command may begin behind an option that is in no table.
 const GUESSES: usize = 8;
+
+/// Helpers that pass on what they get or do nothing, without arguments: naming one of them as a
+/// pager or editor runs nothing new.
+const PLAIN_READERS: &[&str] = &["", "cat", "true", ":"];
 
 /// Adds what the arguments and the input of `scene.utility` hold.
 pub(super) fn arguments(
@@ -70,6 +74,8 @@ pub(super) fn variables(
         let Some(class) = class(catalog, variable, name, builtin) else { continue };
         match class {
             VariableClass::Harmless => {}
+            VariableClass::Shell
+                if value.exact().is_some_and(|value| PLAIN_READERS.contains(&value)) => {}
             VariableClass::Shell => carried.push(Carried::Script {
                 text: value.clone(),
                 parameters: Vec::new(),
@@ -89,8 +95,8 @@ pub(super) fn variables(
     }
 }
 
-/// What a variable is to a program: the entry with the longest name decides, one that lists the
-/// program before one for every program.
+/// What a variable is to a program: an entry of the whole name decides before one that ends in `*`,
+/// one that lists the program before one for every program.
 fn class(
     catalog: &Catalog,
     variable: &str,
@@ -109,7 +115,7 @@ fn class(
         .iter()
         .filter(|spec| fits(spec))
         .filter(|spec| listed(spec) || (spec.programs.is_empty() && !builtin))
-        .max_by_key(|spec| (listed(spec), !spec.name.ends_with('*'), spec.name.len()))
+        .max_by_key(|spec| (!spec.name.ends_with('*'), listed(spec), spec.name.len()))
         .map(|spec| spec.class)
 }
 
@@ -138,13 +144,18 @@ pub(super) fn spec<'a>(scene: &Scene<'a>, option: &OptionUse) -> Option<&'a Opti
         .find(|spec| spec.names.first().is_some_and(|name| *name == option.name))
 }
 
+fn has_effect(spec: &OptionSpec, kind: EffectKind) -> bool {
+    spec.effects.contains(&kind)
+}
+
 /// The value of the last option that changes the directory.
 fn directory(scene: &Scene<'_>, reading: &Reading) -> Option<Text> {
     let mut found = None;
     for option in &reading.options {
         let Some(spec) = spec(scene, option) else { continue };
-        let enters = spec.effects.iter().any(|effect| effect.name() == "enter");
-        if enters && let Some(value) = &option.value {
+        if has_effect(spec, EffectKind::Enter)
+            && let Some(value) = &option.value
+        {
             found = Some(value.text.clone());
         }
     }
@@ -227,20 +238,53 @@ impl Carrier<'_> {
                 ValueKind::Code if grammar.is_none_or(|g| g == Grammar::OneLiner) => {
                     self.code(value, language, CodePlace::Option, carried);
                 }
+                ValueKind::Shell if has_effect(spec, EffectKind::State) => {
+                    self.expanded(value, carried)
+                }
                 ValueKind::Shell => {
                     self.code(value, Some(Language::Shell), CodePlace::Option, carried);
                 }
                 ValueKind::Program => {
                     self.code(value, Some(Language::Shell), CodePlace::Helper, carried);
                 }
-                ValueKind::Script => carried.push(Carried::File {
-                    path: value.clone(),
-                    language: language.unwrap_or(Language::Other),
-                    parameters: Vec::new(),
-                    same_shell: false,
-                }),
+                ValueKind::Script => {
+                    let language = language.unwrap_or(Language::Other);
+                    if !has_effect(spec, EffectKind::Execute) {
+                        carried.push(Carried::Program {
+                            language: Language::Other,
+                            text: value.text.clone(),
+                            place: CodePlace::Helper,
+                            site: value.site,
+                        });
+                    }
+                    carried.push(Carried::File {
+                        path: value.clone(),
+                        language,
+                        parameters: Vec::new(),
+                        same_shell: false,
+                    });
+                }
                 _ => {}
             }
+        }
+    }
+
+    /// Text that the shell expands without running it: only substitutions in it are code.
+    fn expanded(&self, value: &Field, carried: &mut Vec<Carried>) {
+        let live = value.text.pieces().iter().any(|piece| match piece {
+            Piece::Literal(literal) => literal.contains(['$', '`']),
+            _ => true,
+        });
+        if live {
+            let mut text = Text::literal(": \"");
+            for piece in value.text.pieces() {
+                match piece {
+                    Piece::Literal(literal) => text.push_str(&literal.replace('"', "\\\"")),
+                    other => text.push(other.clone()),
+                }
+            }
+            text.push_str("\"");
+            self.script(text, CodePlace::Option, CarryScope::Local, value.site, carried);
         }
     }
 
@@ -283,6 +327,7 @@ impl Carrier<'_> {
         for (index, operand) in self.reading.operands.iter().enumerate() {
             let Some(spec) = operand_spec(utility, self.reading, index) else { continue };
             match spec.kind {
+                ValueKind::Shell if matches!(operand.exact(), Some("-" | "")) => {}
                 ValueKind::Shell => {
                     self.code(operand, Some(Language::Shell), CodePlace::Operand, carried);
                 }
@@ -313,9 +358,8 @@ impl Carrier<'_> {
         let utility = self.scene.utility;
         let given = self.reading.options.iter().any(|option| {
             spec(self.scene, option).is_some_and(|spec| {
-                spec.kind == ValueKind::Code
-                    || (spec.kind == ValueKind::Script
-                        && spec.effects.iter().any(|effect| effect.name() == "execute"))
+                matches!(spec.kind, ValueKind::Code | ValueKind::Command)
+                    || (spec.kind == ValueKind::Script && has_effect(spec, EffectKind::Execute))
             })
         });
         if given {
