@@ -137,7 +137,8 @@ impl Runner<'_> {
                 Outcome::default()
             }
             "test" | "[" => {
-                for pair in fields.windows(2) {
+                let listed = self.is_listed(index);
+                for pair in fields.windows(2).filter(|_| !listed) {
                     if let [operator, operand] = pair
                         && operator.exact() == Some("-v")
                     {
@@ -168,7 +169,7 @@ impl Runner<'_> {
                 Outcome::default()
             }
             "hash" | "enable" => {
-                self.rebind(name, fields);
+                self.rebind(name, fields, index);
                 Outcome::default()
             }
             "exit" | "return" | "break" | "continue" | "logout" => {
@@ -359,8 +360,12 @@ impl Runner<'_> {
                 }
             }
             if let Some(ready) = array {
-                self.store(ready.clone(), false);
+                self.store(ready.clone());
             } else if let Some((_, value)) = split {
+                if has('n') && name != "export" {
+                    // What a name reference stands for is evaluated at each use.
+                    self.name_operand(&value, field.site.span);
+                }
                 let whole = field.text.prefix();
                 let adds = whole.split_once('=').is_some_and(|(name, _)| name.ends_with('+'));
                 let key = subscript.map(|s| Text::literal(s.trim_end_matches(']')));
@@ -694,11 +699,16 @@ impl Runner<'_> {
     }
 
     /// `hash -p FILE NAME`, `enable -n NAME`, `enable -f FILE NAME`.
-    fn rebind(&mut self, name: &str, fields: &[Field]) {
+    fn rebind(&mut self, name: &str, fields: &[Field], index: usize) {
         let arguments = Arguments::read(fields, if name == "hash" { "p" } else { "f" });
         let binds = if name == "hash" { arguments.has('p') } else { !arguments.has('d') };
         if !binds {
             return;
+        }
+        let loads = if name == "hash" { 'p' } else { 'f' };
+        if let Some(path) = arguments.value(loads) {
+            let site = fields.first().map(|field| field.site).unwrap_or_default();
+            self.code(Language::Shell, CodePlace::Helper, &path, Some(index), site);
         }
         let rebound = Rc::make_mut(&mut self.state.rebound);
         for (_, field) in &arguments.operands {

@@ -313,6 +313,11 @@ impl Runner<'_> {
         Some(out)
     }
 
+    /// Known characters that stand for an unknown piece, for values that are surely not empty.
+    pub(super) fn hole_text(&mut self, cause: &Unknown) -> Text {
+        Text::literal(self.hole(cause))
+    }
+
     fn hole(&mut self, cause: &Unknown) -> char {
         let last = HOLES as usize - 1;
         let index = match self.holes.iter().position(|hole| hole == cause) {

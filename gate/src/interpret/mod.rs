@@ -47,6 +47,7 @@ pub fn run_script(
     runner.trace.sources.push(Source { text: text.to_owned(), origin: None });
     runner.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
     runner.script(&parsed.script);
+    runner.flush(0, None);
     runner.trace
 }
 

@@ -7,13 +7,14 @@ use super::flow::{scalar, text_bytes};
 use super::state::{State, Target, Variable, is_from_network, is_number};
 use super::{Outcome, Runner, bomb, environ};
 use crate::expand::Mode;
+use crate::model::fact::CodePlace;
 use crate::model::script::{
     Assignment, AssignmentValue, Command, Operation, Part, RedirectionTarget, Script,
     SimpleCommand, Subscript, Word,
 };
 use crate::model::span::{Site, Span};
 use crate::model::trace::{Invocation, Setting, Stream};
-use crate::model::utility::{Output, VariableClass};
+use crate::model::utility::{Language, Output, VariableClass};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Unknown, Value};
 use crate::resolve::{Resolved, Surroundings, resolve};
 
@@ -55,23 +56,24 @@ impl Runner<'_> {
         if let Some(outcome) = self.alias(simple, command) {
             return outcome;
         }
-        let mut names = BTreeSet::new();
-        let mut doubtful = self.state.variables.values().any(|v| v.values.len() > 1);
-        if doubtful {
-            let mut used = Names { names: &mut names, work: 0 };
-            used.simple(simple, 0);
-            for redirection in &command.redirections {
-                match &redirection.target {
-                    RedirectionTarget::Word(word) => used.word(word, 0),
-                    RedirectionTarget::HereDocument(document) => used.word(&document.body, 0),
-                }
+        let mut used = Names::default();
+        used.simple(simple, 0);
+        for redirection in &command.redirections {
+            match &redirection.target {
+                RedirectionTarget::Word(word) => used.word(word, 0),
+                RedirectionTarget::HereDocument(document) => used.word(&document.body, 0),
             }
-            names.retain(|name| self.state.variable(name).is_some_and(|v| v.values.len() > 1));
-            doubtful = !names.is_empty();
         }
-        if !doubtful {
+        let Names { mut names, mut tested, .. } = used;
+        names.retain(|name| self.state.variable(name).is_some_and(|v| v.values.len() > 1));
+        tested.retain(|name| self.may_be_unset(name));
+        if names.is_empty() && tested.is_empty() {
             return self.simple_once(simple, command);
         }
+        for name in &tested {
+            self.doubt(name);
+        }
+        names.extend(tested.iter().cloned());
         let states = self.state.split(&names);
         let stdin = match self.state.descriptor(0) {
             Target::Input(index) => self.inputs.get(index).cloned().map(|text| (index, text)),
@@ -106,8 +108,33 @@ impl Runner<'_> {
         if let Some(joined) = joined {
             self.state = joined;
         }
+        for name in &tested {
+            let stand_in = self.hole_text(&Unknown::Parameter(name.clone()));
+            for state in std::iter::once(&mut self.state).chain(&mut failed) {
+                state.undoubt(name, &stand_in);
+            }
+        }
         let failed = failed.filter(|failed| *failed != self.state).map(Box::new);
         Outcome { status, failed, leaves }
+    }
+
+    /// Whether it is a variable of the environment that nothing is known about.
+    fn may_be_unset(&self, name: &str) -> bool {
+        is_name(name)
+            && match self.state.variable(name) {
+                None => !matches!(name, "PWD" | "OLDPWD"),
+                Some(variable) => matches!(
+                    variable.values.as_slice(),
+                    [Value::Unknown(Unknown::Parameter(own))] if own == name
+                ),
+            }
+    }
+
+    /// Gives a variable of the environment two values, unset and set to something.
+    fn doubt(&mut self, name: &str) {
+        let stand_in = self.hole_text(&Unknown::Parameter(name.to_owned()));
+        let variable = self.state.variable_mut(name);
+        variable.values = vec![Value::Unset, Value::Scalar(stand_in)];
     }
 
     fn simple_once(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
@@ -145,20 +172,23 @@ impl Runner<'_> {
         let saved = self.state.descriptors.clone();
         let accesses = self.trace.accesses.len();
         self.redirect(&command.redirections);
-        let ready: Vec<Ready> =
-            simple.assignments.iter().map(|assignment| self.prepare(assignment)).collect();
         let site = self.site(command.span);
         let permanent = matches!(fields.as_slice(), [only] if only.exact() == Some("exec"))
             && !self.state.functions.contains_key("exec");
         let outcome = if fields.is_empty() {
-            for assignment in ready {
-                self.store(assignment, false);
+            // Each assignment sees the ones before it.
+            for assignment in &simple.assignments {
+                let ready = self.prepare(assignment);
+                self.store(ready);
             }
             let ran = self.trace.substitutions.len() > substitutions;
             Outcome { status: (!ran).then_some(true), ..Outcome::default() }
         } else {
-            let mut prefix: Vec<(String, Text)> =
-                ready.iter().map(|ready| (ready.name.clone(), scalar(&ready.value))).collect();
+            let mut prefix = Vec::new();
+            for assignment in &simple.assignments {
+                let ready = self.prepare(assignment);
+                prefix.push((ready.name, scalar(&ready.value)));
+            }
             if self.state.option("keyword") {
                 let name = fields.remove(0);
                 let mut kept = vec![name];
@@ -178,7 +208,9 @@ impl Runner<'_> {
         if !permanent {
             self.state.descriptors.clone_from(&saved);
         }
-        self.flush(waiting, None);
+        if !permanent {
+            self.flush(waiting, None);
+        }
         let failed = outcome.failed.map(|mut failed| {
             if !permanent {
                 failed.descriptors = saved;
@@ -294,7 +326,9 @@ impl Runner<'_> {
             .state
             .variables
             .iter()
-            .filter(|(_, variable)| variable.exported && variable.assigned)
+            .filter(|(name, variable)| {
+                variable.assigned && (variable.exported || self.is_listed_variable(name))
+            })
             .map(|(name, variable)| (name.to_string(), scalar(&variable.value())))
             .collect();
         environment.extend(prefix.iter().cloned());
@@ -500,16 +534,13 @@ impl Runner<'_> {
     }
 
     /// Stores what [`Self::prepare`] has made.
-    pub(super) fn store(&mut self, ready: Ready, exports: bool) {
+    pub(super) fn store(&mut self, ready: Ready) {
         let Ready { name, subscript, append, value, site } = ready;
         match value {
             Value::Scalar(text) => {
                 self.assign_text(&name, subscript.as_ref(), text, append, site);
             }
             value => self.assign_value(&name, value, site),
-        }
-        if exports {
-            self.export(&name, site);
         }
     }
 
@@ -655,14 +686,20 @@ impl Runner<'_> {
         self.noticed(name, site);
     }
 
-    /// What follows from a new value of a variable.
-    fn noticed(&mut self, name: &str, site: Site) {
-        let Some(variable) = self.state.variable(name) else { return };
-        let listed = self.catalog.variables.iter().any(|spec| {
+    /// Whether programs run or load what the variable says. Such a variable is usually in the
+    /// environment already, so that a plain assignment reaches programs too.
+    fn is_listed_variable(&self, name: &str) -> bool {
+        self.catalog.variables.iter().any(|spec| {
             spec.class != VariableClass::Harmless
                 && (spec.name == name
                     || spec.name.strip_suffix('*').is_some_and(|start| name.starts_with(start)))
-        });
+        })
+    }
+
+    /// What follows from a new value of a variable.
+    fn noticed(&mut self, name: &str, site: Site) {
+        let Some(variable) = self.state.variable(name) else { return };
+        let listed = self.is_listed_variable(name);
         let value = scalar(&variable.value());
         if variable.assigned && (variable.exported || listed) {
             let setting = Setting {
@@ -690,6 +727,10 @@ impl Runner<'_> {
         }
         let Some(variable) = self.state.variable("PS4") else { return };
         let value = scalar(&variable.value());
+        if value.exact().is_none_or(|text| text.contains(['$', '`'])) {
+            let carrier = self.frame.carrier;
+            self.code(Language::Shell, CodePlace::Variable, &value, carrier, site);
+        }
         self.prompting = true;
         let _ = self.prompt(&value, site.span);
         self.prompting = false;
@@ -756,12 +797,15 @@ fn declaration(simple: &SimpleCommand) -> bool {
 }
 
 /// Collects the names of the variables that words use.
-struct Names<'a> {
-    names: &'a mut BTreeSet<String>,
+#[derive(Default)]
+struct Names {
+    names: BTreeSet<String>,
+    /// Those of them whose being set decides what a word becomes (`${x:-word}`), a few.
+    tested: BTreeSet<String>,
     work: usize,
 }
 
-impl Names<'_> {
+impl Names {
     fn simple(&mut self, simple: &SimpleCommand, depth: usize) {
         for word in &simple.words {
             self.word(word, depth);
@@ -818,7 +862,13 @@ impl Names<'_> {
                     Operation::Default { word, .. }
                     | Operation::Assign { word, .. }
                     | Operation::Error { word, .. }
-                    | Operation::Alternative { word, .. } => self.word(word, depth),
+                    | Operation::Alternative { word, .. } => {
+                        let plain = !parameter.indirect && parameter.subscript.is_none();
+                        if plain && !word.parts.is_empty() && self.tested.len() < 3 {
+                            self.tested.insert(parameter.name.clone());
+                        }
+                        self.word(word, depth);
+                    }
                     Operation::RemovePrefix { pattern, .. }
                     | Operation::RemoveSuffix { pattern, .. } => self.word(pattern, depth),
                     Operation::Replace { pattern, replacement, .. } => {

@@ -277,6 +277,25 @@ impl State {
         Rc::make_mut(entry)
     }
 
+    /// Takes back that a variable of the environment was looked at as unset and as set to
+    /// `stand_in`: what an assignment gave it meanwhile stays.
+    pub(super) fn undoubt(&mut self, name: &str, stand_in: &Text) {
+        let Some(variable) = self.variable(name) else { return };
+        let doubted = |value: &Value| match value {
+            Value::Unset => true,
+            Value::Scalar(text) => text == stand_in,
+            _ => false,
+        };
+        let mut values: Vec<Value> =
+            variable.values.iter().filter(|value| !doubted(value)).cloned().collect();
+        if values.is_empty() && !variable.exported && !variable.assigned {
+            Rc::make_mut(&mut self.variables).remove(name);
+            return;
+        }
+        values.push(Value::Unknown(Unknown::Parameter(name.to_owned())));
+        self.variable_mut(name).values = values;
+    }
+
     /// Whether an option of `set -o` or `shopt` is on.
     pub(super) fn option(&self, name: &str) -> bool {
         self.options.get(name).copied().unwrap_or(false)
