@@ -1,0 +1,127 @@
+//! Rates per topic, committed as `docs/scorecard.md`, so that every change of behaviour shows up in
+//! review. `SCORECARD=write cargo test -p suite scorecard` writes the file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use shellgate::Gate;
+use shellgate::model::context::Preset;
+use suite::case::{FOLDERS, Outcome, cases, held_out};
+use suite::runner::{Wrong, answer, check, compare};
+
+/// Answers counted.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    cases: usize,
+    unasked: usize,
+    milder: usize,
+    refused: usize,
+    stopped: usize,
+    labels: usize,
+}
+
+impl Tally {
+    fn count(&mut self, wrong: Option<Wrong>) {
+        self.cases += 1;
+        match wrong {
+            None => {}
+            Some(Wrong::Unasked) => self.unasked += 1,
+            Some(Wrong::Milder) => self.milder += 1,
+            Some(Wrong::Refused) => self.refused += 1,
+            Some(Wrong::Stopped) => self.stopped += 1,
+            Some(Wrong::Labels) => self.labels += 1,
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.cases += other.cases;
+        self.unasked += other.unasked;
+        self.milder += other.milder;
+        self.refused += other.refused;
+        self.stopped += other.stopped;
+        self.labels += other.labels;
+    }
+
+    fn row(self, name: &str) -> String {
+        let Self { cases, unasked, milder, refused, stopped, labels } = self;
+        let right = cases - unasked - milder - refused - stopped - labels;
+        let cells = [cases, right, unasked, milder, refused, stopped, labels]
+            .map(|number| if number == 0 { "·".to_owned() } else { number.to_string() });
+        format!("| {name} | {} |\n", cells.join(" | "))
+    }
+}
+
+const HEAD: &str = "| | cases | right | ran unasked | asked, not refused | refused for nothing | asked for nothing | reasons |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
+
+#[test]
+fn the_scorecard_is_fresh() {
+    let fresh = scorecard();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/scorecard.md");
+    if std::env::var_os("SCORECARD").is_some_and(|value| value == "write") {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    if committed == fresh {
+        return;
+    }
+    let changed: Vec<String> = fresh
+        .lines()
+        .filter(|line| !committed.lines().any(|own| own == *line))
+        .map(|line| format!("    {line}"))
+        .collect();
+    panic!(
+        "docs/scorecard.md is not fresh; `SCORECARD=write cargo test -p suite scorecard` writes it. New lines:\n{}",
+        changed.join("\n")
+    );
+}
+
+fn scorecard() -> String {
+    let gate = Gate::builtin();
+    let cases = cases().unwrap_or_else(|error| panic!("{error}"));
+    let mut topics: BTreeMap<&str, Tally> = BTreeMap::new();
+    for case in &cases {
+        let worst = check(gate, case).first().map(|failure| failure.wrong);
+        topics.entry(&case.topic).or_default().count(worst);
+    }
+    let mut held = Tally::default();
+    let mut by_outcome: BTreeMap<&str, Tally> = BTreeMap::new();
+    for line in held_out().unwrap_or_else(|error| panic!("{error}")) {
+        let verdict = answer(gate, &line.cmd, None, Preset::Protocol);
+        let wrong = compare(line.outcome, &[], Outcome::of(verdict.decision));
+        held.count(wrong);
+        by_outcome.entry(line.outcome.name()).or_default().count(wrong);
+    }
+
+    let mut text = String::from(
+        "# Scorecard\n\n<!-- Written by `SCORECARD=write cargo test -p suite scorecard`; do not edit. -->\n\n\
+         What the gate answers to the cases of `corpus/`. A case counts once, in the column of its worst mistake.\n\
+         *Ran unasked*: a dangerous command would run without a question. *Asked, not refused*: it asks where it\n\
+         should refuse. *Refused* and *asked for nothing*: an honest command is stopped. *Reasons*: the decision\n\
+         is right and a label is missing or too many. The held-out set is measured and never tuned on.\n\n## Sets\n\n",
+    );
+    text.push_str(HEAD);
+    let mut total = Tally::default();
+    for folder in FOLDERS {
+        let prefix = format!("{folder}/");
+        let mut sum = Tally::default();
+        for (_, tally) in topics.iter().filter(|(topic, _)| topic.starts_with(&prefix)) {
+            sum.join(*tally);
+        }
+        total.join(sum);
+        text.push_str(&sum.row(folder));
+    }
+    text.push_str(&total.row("all"));
+    text.push_str(&held.row("held-out"));
+    for (outcome, tally) in &by_outcome {
+        text.push_str(&tally.row(&format!("held-out, {outcome}")));
+    }
+    for folder in FOLDERS {
+        let prefix = format!("{folder}/");
+        let _ = write!(text, "\n## `{folder}`\n\n{HEAD}");
+        for (topic, tally) in topics.iter().filter(|(topic, _)| topic.starts_with(&prefix)) {
+            text.push_str(&tally.row(topic.trim_start_matches(&prefix)));
+        }
+    }
+    text
+}
