@@ -211,9 +211,7 @@ fn check(topic: &str, entry: CaseEntry) -> Result<Case, String> {
     }
     let preset = match entry.preset {
         None => Preset::Hook,
-        Some(name) => {
-            Preset::from_name(&name).ok_or_else(|| format!("unknown preset `{name}`"))?
-        }
+        Some(name) => Preset::from_name(&name).ok_or_else(|| format!("unknown preset `{name}`"))?,
     };
     Ok(Case {
         topic: topic.to_owned(),

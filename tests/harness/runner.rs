@@ -88,12 +88,7 @@ fn classify(gate: &Gate, case: &Case, command: &str, preset: Preset) -> Verdict 
     answer(gate, command, case.branch.as_deref(), preset)
 }
 
-fn check_outcome(
-    case: &Case,
-    expected: Outcome,
-    verdict: &Verdict,
-    failures: &mut Vec<Failure>,
-) {
+fn check_outcome(case: &Case, expected: Outcome, verdict: &Verdict, failures: &mut Vec<Failure>) {
     let got = Outcome::of(verdict.decision);
     let mut fail = |wrong, text: String| {
         let what = format!("protocol: {text}, got {} {:?}", got.name(), verdict.labels);
