@@ -11,6 +11,7 @@ mod awk;
 mod cloud;
 mod code;
 mod dd;
+mod docker;
 mod env;
 mod filter;
 mod find;
@@ -18,7 +19,9 @@ mod git;
 mod git_push;
 mod make;
 mod mode;
+mod one_liner;
 mod parallel;
+mod rsync;
 mod schedule;
 mod sed;
 mod shell;
@@ -26,6 +29,7 @@ mod sql;
 mod ssh;
 mod tar;
 mod test;
+mod transfer;
 mod vi;
 mod words;
 
@@ -84,7 +88,10 @@ pub fn read(
         Grammar::Make => make::read(scene, reading, carried),
         Grammar::Filter => filter::read(scene, reading, carried),
         Grammar::Schedule => schedule::read(scene, reading, carried),
+        Grammar::OneLiner => one_liner::read(scene, reading, carried),
+        Grammar::Docker => docker::read(scene, reading, carried),
+        Grammar::Rsync => rsync::read(scene.name, words, reading, carried),
+        Grammar::Transfer => transfer::read(scene.name, reading, carried),
         Grammar::Cloud => cloud::read(reading),
-        _ => {}
     }
 }
