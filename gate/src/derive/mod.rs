@@ -153,7 +153,7 @@ impl<'a> Deriver<'a> {
         for deed in &reading.deeds {
             let objects = match &deed.object {
                 DeedObject::None => vec![Object::None],
-                DeedObject::Path(text) => self.paths_of(&actor, text),
+                DeedObject::Path(text) => self.paths_of(&actor, text, deed.site),
                 DeedObject::Host(text) => vec![Object::Host(text.clone())],
                 DeedObject::Name(text) => vec![Object::Name(text.clone())],
                 DeedObject::Branch(text) => vec![self.branch(text)],
@@ -178,7 +178,8 @@ impl<'a> Deriver<'a> {
     /// The program itself, where it is given by a path or not known.
     fn program(&mut self, actor: &Actor<'_>) {
         let Some(word) = actor.invocation.argv.first() else { return };
-        if actor.invocation.name.is_some() || actor.invocation.shadowed {
+        let ascii = actor.invocation.name.as_deref().is_some_and(str::is_ascii);
+        if ascii || actor.invocation.shadowed {
             return;
         }
         let exact = word.text.exact();
@@ -186,7 +187,7 @@ impl<'a> Deriver<'a> {
             let object = self.path(&word.text, &actor.directories);
             self.push(actor, EffectKind::Execute, object, Truth::Yes, word.site);
         }
-        if exact.is_none() {
+        if exact.is_none_or(|word| !word.is_ascii()) {
             let object = Object::Name(word.text.clone());
             self.push(actor, EffectKind::Execute, object, Truth::Yes, word.site);
         }
@@ -290,7 +291,24 @@ impl<'a> Deriver<'a> {
     }
 
     fn operand(&mut self, actor: &Actor<'_>, spec: &OperandSpec, operand: &Field, certain: Truth) {
-        self.value(actor, &spec.effects, spec.kind, operand, certain);
+        let kind = spec.kind;
+        if kind == ValueKind::Script {
+            let object = self.path(&operand.text, &actor.directories);
+            for effect in [EffectKind::Execute, EffectKind::Read] {
+                self.push(actor, effect, object.clone(), certain, operand.site);
+            }
+        }
+        let effects: Vec<EffectKind> = spec
+            .effects
+            .iter()
+            .copied()
+            .filter(|effect| {
+                kind != ValueKind::Script
+                    || !matches!(effect, EffectKind::Execute | EffectKind::Read)
+            })
+            .collect();
+        let kind = if kind == ValueKind::Script { ValueKind::Path } else { kind };
+        self.value(actor, &effects, kind, operand, certain);
     }
 
     /// What is done to a value: an option's or an operand.
@@ -338,7 +356,7 @@ impl<'a> Deriver<'a> {
                     self.put(actor, kind, path, certain, value.site);
                 }
                 Target::Path(path) => {
-                    for object in self.paths_of(actor, path) {
+                    for object in self.paths_of(actor, path, value.site) {
                         self.push(actor, kind, object, certain, value.site);
                     }
                 }
@@ -539,9 +557,14 @@ impl<'a> Deriver<'a> {
     }
 
     /// A path; names that find passes on lead to its start points, or below.
-    fn paths_of(&self, actor: &Actor<'_>, text: &Text) -> Vec<Object> {
+    fn paths_of(&self, actor: &Actor<'_>, text: &Text, site: Site) -> Vec<Object> {
+        let carrier = actor.invocation.carrier.and_then(|index| self.trace.invocations.get(index));
+        let appended = carrier
+            .and_then(|carrier| carrier.argv.first())
+            .is_some_and(|word| word.site == site && text.has_unknown());
         let starts = match text.pieces() {
             [Piece::Unknown(Unknown::Item), ..] => self.starts(actor.invocation),
+            [Piece::Unknown(_), ..] if appended => self.starts(actor.invocation),
             _ => Vec::new(),
         };
         if starts.is_empty() {

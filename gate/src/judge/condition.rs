@@ -159,7 +159,7 @@ pub fn holds(condition: &Condition, subject: &Subject<'_>, scene: &Scene<'_>) ->
         Condition::Unresolved => fact
             .is_some_and(|fact| {
                 fact.kind == EffectKind::Execute
-                    && matches!(&fact.object, Object::Name(name) if !name.is_exact())
+                    && matches!(&fact.object, Object::Name(name) if !name.exact().is_some_and(str::is_ascii))
             })
             .into(),
         Condition::Utility(names) => invocation

@@ -3,7 +3,7 @@
 use crate::judge::{Scene, is_entry};
 use crate::model::fact::{EffectKind, Fact, Object, PathObject, Place};
 use crate::model::rule::AllowEntry;
-use crate::model::trace::{Invocation, Trace};
+use crate::model::trace::{Doubt, Invocation, Trace};
 use crate::model::utility::{CarryScope, VariableClass};
 use crate::model::value::Truth;
 
@@ -26,7 +26,7 @@ pub(super) fn is_harmless(allowed: &[AllowEntry], scene: &Scene<'_>) -> bool {
     };
     settings
         && scene.trace.invocations.iter().all(is_known)
-        && scene.facts.iter().all(|fact| is_passive(fact) || by_entry(fact))
+        && scene.facts.iter().all(|fact| is_passive(scene, fact) || by_entry(fact))
 }
 
 /// Whether an invocation of the trace is a known reader and has no effect that matters; what its
@@ -37,7 +37,7 @@ pub fn is_reader(scene: &Scene<'_>, index: usize) -> bool {
             .facts
             .iter()
             .filter(|fact| fact.invocation == Some(index))
-            .all(|fact| fact.kind.is_passive() || is_passive(fact))
+            .all(|fact| fact.kind.is_passive() || is_passive(scene, fact))
 }
 
 fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
@@ -46,23 +46,37 @@ fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
         && !invocation.folded
         && !invocation.shadowed
         && invocation.scope == CarryScope::Local
-        && invocation.reading.doubts.is_empty()
+        && invocation.reading.doubts.iter().all(|doubt| is_pattern(invocation, doubt))
         && invocation.environment.iter().all(|(name, _)| {
             scene.catalog.variable_class(name, program) == Some(VariableClass::Harmless)
         })
 }
 
+/// Whether a doubt is only about a pattern, which counts as the names it can match.
+fn is_pattern(invocation: &Invocation, doubt: &Doubt) -> bool {
+    matches!(doubt, Doubt::Word(site) if invocation
+        .argv
+        .iter()
+        .filter(|word| word.site == *site)
+        .all(|word| word.text.has_glob() && !word.text.has_unknown()))
+}
+
 /// Whether an effect leaves everything as it was and stays where it may look.
-fn is_passive(fact: &Fact) -> bool {
+fn is_passive(scene: &Scene<'_>, fact: &Fact) -> bool {
     match &fact.object {
         Object::Path(path) if is_harmless_device(path) => {
-            fact.kind.is_passive()
-                || matches!(fact.kind, EffectKind::Write | EffectKind::Append | EffectKind::Touch)
+            fact.kind.is_passive() || is_redirection(scene, fact)
         }
         Object::Path(path) => fact.kind.is_passive() && is_inside(path, fact.kind),
         Object::None | Object::Name(_) => fact.kind.is_passive(),
         Object::Host(_) | Object::Branch { .. } | Object::Code { .. } => false,
     }
+}
+
+/// Whether the shell itself writes there.
+fn is_redirection(scene: &Scene<'_>, fact: &Fact) -> bool {
+    matches!(fact.kind, EffectKind::Write | EffectKind::Append)
+        && scene.trace.accesses.iter().any(|access| access.site == fact.site)
 }
 
 fn is_harmless_device(path: &PathObject) -> bool {
