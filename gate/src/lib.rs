@@ -188,18 +188,18 @@ impl Gate {
         let verdict = self.decide(command, &hits, &scene);
         let looks = judge::looks(&self.rules, &self.index, &scene)
             .into_iter()
-            .filter_map(|hit| self.look(hit, &trace))
+            .filter_map(|hit| self.look(&hit, &scene))
             .collect();
         Explanation { command: command.to_owned(), parsed, trace, facts, looks, verdict }
     }
 
-    fn look(&self, hit: Hit, trace: &Trace) -> Option<Look> {
+    fn look(&self, hit: &Hit, scene: &Scene<'_>) -> Option<Look> {
         let rule = self.rules.rules.get(hit.rule)?;
         Some(Look {
             rule: rule.id.clone(),
             truth: hit.truth,
-            span: judge::locate(trace, hit.site),
-            about: hit.about,
+            span: judge::locate(scene.trace, hit.site),
+            about: judge::about(hit, scene),
         })
     }
 

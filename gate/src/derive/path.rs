@@ -574,3 +574,69 @@ fn covers(open: bool, rest: &[Text], glob: &str) -> Truth {
     }
     truth
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::value::Glob;
+
+    fn text(shown: &str) -> Text {
+        shown
+            .chars()
+            .map(|c| match c {
+                '*' => Piece::Glob(Glob::Any),
+                '$' => Piece::Unknown(Unknown::Output),
+                c => Piece::Literal(c.to_string()),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn paths_lead_where_their_characters_say() {
+        let judgement = crate::load::rules(crate::load::builtin::rules()).unwrap();
+        let context = Context::default();
+        let paths = Paths::new(&context, &judgement.knowledge);
+        let cwd = [Text::literal("/srv/app")];
+        let table = [
+            ("src/../a", Place::Workspace, "/srv/app/a"),
+            (".", Place::WorkspaceRoot, "/srv/app"),
+            ("..", Place::WorkspaceAncestor, "/srv"),
+            ("../app2", Place::Outside, "/srv/app2"),
+            ("//etc//./hosts", Place::System, "/etc/hosts"),
+            ("/etcetera/x", Place::Outside, "/etcetera/x"),
+            ("/x", Place::System, "/x"),
+            ("/proc/self/root/etc", Place::System, "/etc"),
+            ("/proc/self/cwd/a", Place::Workspace, "/srv/app/a"),
+            ("/private/tmp/a", Place::Temporary, "/tmp/a"),
+            ("/var/tmp/a", Place::Temporary, "/var/tmp/a"),
+            ("/tmp/../etc/passwd", Place::System, "/etc/passwd"),
+            ("/home/dev", Place::Home, "/home/dev"),
+            ("/home/eve/x", Place::HomeChild, "/home/eve/x"),
+            ("/home/dev/.ssh/id", Place::HomeSettings, "/home/dev/.ssh/id"),
+            ("/home/dev/a/b", Place::Outside, "/home/dev/a/b"),
+            ("/dev/null", Place::HarmlessDevice, "/dev/null"),
+            ("/dev/sda", Place::Device, "/dev/sda"),
+            ("dev/sda", Place::Workspace, "/srv/app/dev/sda"),
+            ("/srv/*", Place::WorkspaceRoot, "/srv/*"),
+            ("/etc/$", Place::System, "/etc/…"),
+            ("/$", Place::System, "/…"),
+            ("/tmp/$", Place::Temporary, "/tmp/…"),
+            ("a/$", Place::Workspace, "/srv/app/a/…"),
+        ];
+        for (shown, place, resolved) in table {
+            let object = paths.object(&text(shown), &cwd);
+            assert_eq!(object.places.get(place), Truth::Yes, "{shown}: {:?}", object.places);
+            assert_eq!(object.resolved.first().unwrap().display(), resolved, "{shown}");
+        }
+        for (shown, emptied) in [
+            ("$/", true),
+            ("$/*", true),
+            ("$/etc", true),
+            ("$/a", false),
+            ("$", false),
+            ("/tmp/$", false),
+        ] {
+            assert_eq!(paths.object(&text(shown), &cwd).emptied, Truth::from(emptied), "{shown}");
+        }
+    }
+}

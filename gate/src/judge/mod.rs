@@ -55,6 +55,23 @@ pub fn looks(rules: &RuleSet, index: &Index, scene: &Scene<'_>) -> Vec<Hit> {
     out
 }
 
+/// What a hit is about, for a person; may be empty.
+pub fn about(hit: &Hit, scene: &Scene<'_>) -> String {
+    if let Some(fact) = hit.fact.and_then(|index| scene.facts.get(index)) {
+        return Subject::Fact(fact).about(scene);
+    }
+    if let Some(index) = hit.invocation {
+        return Subject::Invocation(index).about(scene);
+    }
+    let gap =
+        scene.trace.gaps.iter().find(|(source, gap)| Site::new(*source, gap.span) == hit.site);
+    if let Some((source, gap)) = gap {
+        return Subject::Gap(*source, gap).about(scene);
+    }
+    let setting = scene.trace.settings.iter().find(|setting| setting.site == hit.site);
+    setting.map(|setting| setting.name.clone()).unwrap_or_default()
+}
+
 fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(Hit)) {
     let mut ask = |subject: &Subject<'_>, truth: Truth, fact: Option<usize>| {
         for number in index.rules_for(subject) {
@@ -66,7 +83,6 @@ fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(H
                 fact,
                 invocation: subject.invocation(),
                 site: subject.site(scene),
-                about: subject.about(scene),
             });
         }
     };

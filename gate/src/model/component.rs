@@ -37,6 +37,9 @@ impl Atom {
 /// Whether `component` is a name that the glob `pattern` (`*` and `?` only) describes, letters
 /// folded. A pattern in the component counts as every name it can match.
 pub fn matches(component: &Text, pattern: &str) -> Truth {
+    if let Some(name) = component.exact() {
+        return Truth::from(is_like(name, pattern));
+    }
     let Some(subject) = atoms(component) else { return Truth::No };
     let pattern = glob(pattern);
     if hides(component, &pattern) || !intersects(&subject, &pattern) {
@@ -51,6 +54,9 @@ pub fn matches(component: &Text, pattern: &str) -> Truth {
 /// As [`matches`], but a pattern in the component counts only where its own characters spell the
 /// glob out: `*secret*` is spelled out in `a_secret.*` and not in `*`.
 pub fn spells(component: &Text, pattern: &str) -> Truth {
+    if let Some(name) = component.exact() {
+        return Truth::from(is_like(name, pattern));
+    }
     let Some(subject) = atoms(component) else { return Truth::No };
     let pattern = glob(pattern);
     if swallows(&pattern, &subject) {
@@ -59,6 +65,35 @@ pub fn spells(component: &Text, pattern: &str) -> Truth {
         Truth::Maybe
     } else {
         Truth::No
+    }
+}
+
+/// Whether a known name fits a glob, letters folded. Only the last `*` is gone back to, which is
+/// enough and keeps the work below the product of the lengths.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let (mut names, mut globs) = (name.chars(), pattern.chars());
+    let mut back: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let (mut next_names, mut next_globs) = (names.clone(), globs.clone());
+        match (next_globs.next(), next_names.next()) {
+            (None, None) => return true,
+            (Some('*'), _) => {
+                globs = next_globs;
+                back = Some((names.clone(), globs.clone()));
+                continue;
+            }
+            (Some('?'), Some(_)) => (names, globs) = (next_names, next_globs),
+            (Some(glob), Some(name)) if glob == name || fold(glob) == fold(name) => {
+                (names, globs) = (next_names, next_globs);
+            }
+            _ => {
+                let Some((from, rest)) = &mut back else { return false };
+                if from.next().is_none() {
+                    return false;
+                }
+                (names, globs) = (from.clone(), rest.clone());
+            }
+        }
     }
 }
 
@@ -204,4 +239,47 @@ fn in_set(set: &str, c: char) -> bool {
         }
     }
     found != negated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::value::Unknown;
+
+    fn text(shown: &str) -> Text {
+        shown
+            .chars()
+            .map(|c| match c {
+                '*' => Piece::Glob(Glob::Any),
+                '?' => Piece::Glob(Glob::One),
+                '$' => Piece::Unknown(Unknown::Output),
+                c => Piece::Literal(c.to_string()),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn components_match_what_they_can_become() {
+        use Truth::{Maybe, No, Yes};
+        let table = [
+            ("id_rsa", "id_rsa*", Yes, Yes),
+            ("ID_RSA", "id_rsa", Yes, Yes),
+            ("form", "rm", No, No),
+            ("a_secret_b", "*secret*", Yes, Yes),
+            ("aabab", "*ab", Yes, Yes),
+            ("*", "id_rsa", Yes, No),
+            ("*", ".env", No, No),
+            (".e*", ".env", Yes, No),
+            ("*.md", "*.pem", No, No),
+            ("*.p*", "*.pem", Yes, No),
+            ("*secret*", "*secret*", Yes, Yes),
+            ("$", "id_rsa", Maybe, Maybe),
+            ("secret$", "*secret*", Yes, Yes),
+            ("a$.md", "*.pem", No, No),
+        ];
+        for (shown, pattern, matched, spelled) in table {
+            assert_eq!(matches(&text(shown), pattern), matched, "{shown} {pattern}");
+            assert_eq!(spells(&text(shown), pattern), spelled, "{shown} {pattern}");
+        }
+    }
 }

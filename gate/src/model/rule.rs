@@ -199,8 +199,6 @@ pub struct Hit {
     pub invocation: Option<usize>,
     /// Where it shows.
     pub site: Site,
-    /// What it is about, for a person; may be empty.
-    pub about: String,
 }
 
 /// What is known about places and names, apart from any one command.
