@@ -87,9 +87,9 @@ struct Actor<'a> {
 
 impl Actor<'_> {
     fn option(&self, used: &OptionUse) -> Option<&OptionSpec> {
-        self.utilities.iter().find_map(|utility| {
-            utility.options.iter().find(|spec| spec.names.iter().any(|name| *name == used.name))
-        })
+        self.utilities
+            .iter()
+            .find_map(|utility| utility.options.iter().find(|spec| spec.names.contains(&used.name)))
     }
 
     fn given(&self, names: &[String]) -> Truth {

@@ -479,7 +479,7 @@ impl Walk {
                 self.components.clear();
                 match directory {
                     Some(directory) if directory.prefix().starts_with('/') => {
-                        self.follow(directory)
+                        self.follow(directory);
                     }
                     _ => self.floating = true,
                 }

@@ -71,6 +71,9 @@ pub fn spells(component: &Text, pattern: &str) -> Truth {
 /// Whether a known name fits a glob, letters folded. Only the last `*` is gone back to, which is
 /// enough and keeps the work below the product of the lengths.
 fn is_like(name: &str, pattern: &str) -> bool {
+    if name.len() > LONGEST {
+        return false;
+    }
     let (mut names, mut globs) = (name.chars(), pattern.chars());
     let mut back: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
     loop {
@@ -80,7 +83,6 @@ fn is_like(name: &str, pattern: &str) -> bool {
             (Some('*'), _) => {
                 globs = next_globs;
                 back = Some((names.clone(), globs.clone()));
-                continue;
             }
             (Some('?'), Some(_)) => (names, globs) = (next_names, next_globs),
             (Some(glob), Some(name)) if glob == name || fold(glob) == fold(name) => {
