@@ -4,7 +4,7 @@ use crate::judge::{Scene, is_entry};
 use crate::model::fact::{EffectKind, Fact, Object, PathObject, Place};
 use crate::model::rule::AllowEntry;
 use crate::model::trace::{Doubt, Invocation, Trace};
-use crate::model::utility::{CarryScope, VariableClass};
+use crate::model::utility::{CarryScope, Language, Utility, VariableClass};
 use crate::model::value::Truth;
 
 /// Whether everything in the trace is known to be harmless.
@@ -42,7 +42,8 @@ pub fn is_reader(scene: &Scene<'_>, index: usize) -> bool {
 
 fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
     let program = invocation.name.as_deref().unwrap_or_default();
-    invocation.utility.is_some()
+    let entry = invocation.utility.and_then(|id| scene.catalog.get(id));
+    entry.is_some_and(|utility| invocation.reading.inert || is_no_interpreter(utility))
         && !invocation.folded
         && !invocation.shadowed
         && invocation.scope == CarryScope::Local
@@ -50,6 +51,11 @@ fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
         && invocation.environment.iter().all(|(name, _)| {
             scene.catalog.variable_class(name, program) == Some(VariableClass::Harmless)
         })
+}
+
+/// Whether a utility runs no code, or only code in languages whose dangerous parts are told apart.
+const fn is_no_interpreter(utility: &Utility) -> bool {
+    matches!(utility.language, None | Some(Language::Filter | Language::Awk | Language::Sed))
 }
 
 /// Whether a doubt is only about a pattern, which counts as the names it can match.
