@@ -1,10 +1,12 @@
 //! The examples stated in `rules/utilities`: how arguments are read, how lines are decided.
 
+use shellgate::Gate;
 use shellgate::load::{Example, Stated, builtin, utilities};
 use shellgate::model::span::Site;
 use shellgate::model::trace::Stream;
 use shellgate::model::value::Field;
 use shellgate::resolve::{Surroundings, resolve};
+use suite::runner::answer;
 
 #[test]
 fn every_stated_reading_holds() {
@@ -28,6 +30,28 @@ fn every_stated_reading_holds() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn every_stated_answer_holds() {
+    let (_, examples) = utilities(builtin::utilities()).unwrap_or_else(|e| panic!("{e}"));
+    let gate = Gate::builtin();
+    let mut failures = Vec::new();
+    for example in &examples {
+        let Stated::Answers { is, labels, preset } = &example.stated else { continue };
+        let verdict = answer(gate, &example.line, None, preset.unwrap_or_default());
+        let missing = labels.iter().any(|label| !verdict.labels.contains(label));
+        if verdict.decision != *is || missing {
+            failures.push(format!(
+                "{}: {} {:?}, stated {} {labels:?}",
+                place(example),
+                verdict.decision.name(),
+                verdict.labels,
+                is.name()
+            ));
+        }
+    }
+    assert!(failures.is_empty(), "{} are wrong:\n{}", failures.len(), failures.join("\n"));
 }
 
 fn place(example: &Example) -> String {

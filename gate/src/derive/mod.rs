@@ -337,7 +337,8 @@ impl<'a> Deriver<'a> {
             ValueKind::Script => Some(EffectKind::Read),
             _ => None,
         };
-        if kind == ValueKind::Script {
+        // A script that is run is told by what the invocation carries.
+        if kind == ValueKind::Script && !effects.contains(&EffectKind::Execute) {
             let object = Object::Code {
                 language: actor
                     .utilities

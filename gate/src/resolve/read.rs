@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         let alone = self.fields.len() == self.named + 1;
         if alone
             && let Some(word) = self.fields.last().and_then(Field::exact)
-            && self.entries().any(|entry| entry.inert.iter().any(|inert| inert == word))
+            && self.entry().is_some_and(|entry| entry.inert.iter().any(|inert| inert == word))
         {
             self.reading.inert = true;
             self.reading.doubts.clear();
