@@ -238,7 +238,8 @@ impl<'a> Deriver<'a> {
             match &used.value {
                 None => {
                     for kind in &spec.effects {
-                        self.push(actor, *kind, Object::None, used.certain, used.site);
+                        let object = unnamed(actor, *kind);
+                        self.push(actor, *kind, object, used.certain, used.site);
                     }
                 }
                 Some(value) => {
@@ -339,16 +340,7 @@ impl<'a> Deriver<'a> {
         };
         // A script that is run is told by what the invocation carries.
         if kind == ValueKind::Script && !effects.contains(&EffectKind::Execute) {
-            let object = Object::Code {
-                language: actor
-                    .utilities
-                    .iter()
-                    .find_map(|u| u.language)
-                    .unwrap_or(Language::Other),
-                place: CodePlace::Helper,
-                known: false,
-                network: Truth::No,
-            };
+            let object = helper(actor);
             self.push(actor, EffectKind::Execute, object, certain, value.site);
         }
         for kind in effects.iter().copied().chain(loads) {
@@ -463,7 +455,9 @@ impl<'a> Deriver<'a> {
         }
         let site = actor.invocation.site;
         match &spec.object {
-            EffectObject::None => self.push(actor, spec.kind, Object::None, certain, site),
+            EffectObject::None => {
+                self.push(actor, spec.kind, unnamed(actor, spec.kind), certain, site);
+            }
             EffectObject::Operands => {
                 for operand in operands {
                     self.value(actor, &[spec.kind], ValueKind::Path, operand, certain);
@@ -745,4 +739,19 @@ pub fn scope_name(object: &Object) -> &'static str {
         }
     }
     "unknown"
+}
+
+/// The object of an effect that names none: what is run without a name is somebody's helper.
+fn unnamed(actor: &Actor<'_>, kind: EffectKind) -> Object {
+    if kind == EffectKind::Execute { helper(actor) } else { Object::None }
+}
+
+/// A program or settings that an option or a sub-command makes the utility run or load.
+fn helper(actor: &Actor<'_>) -> Object {
+    Object::Code {
+        language: actor.utilities.iter().find_map(|u| u.language).unwrap_or(Language::Other),
+        place: CodePlace::Helper,
+        known: false,
+        network: Truth::No,
+    }
 }
