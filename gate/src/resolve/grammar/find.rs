@@ -3,7 +3,7 @@
 use crate::model::fact::EffectKind;
 use crate::model::trace::{Carried, Doubt, Reading};
 use crate::model::utility::CarryScope;
-use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
+use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth, Unknown};
 use crate::resolve::grammar::words::{base_name, command, is_stream, on_path, on_text, replace};
 
 /// How many start points are followed into a carried command.
@@ -36,6 +36,7 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         }
     }
     let mut expression: Vec<&Field> = words.collect();
+    let names = names(&expression);
     // bfs and BSD take start points behind the expression too; GNU refuses them.
     expression.reverse();
     let mut from_file = false;
@@ -141,7 +142,7 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
                     }
                 }
                 for start in starts.iter().take(STARTS) {
-                    carried.push(run(&inner, start, in_directory));
+                    carried.extend(run(&inner, start, &names, in_directory));
                 }
             }
         }
@@ -195,23 +196,113 @@ fn deletes(inner: &[Field]) -> bool {
     )
 }
 
-/// The carried command for what lies below one start point.
-fn run(inner: &[Field], start: &Field, in_directory: bool) -> Carried {
-    let mut item = Text::empty();
-    item.extend(&start.text);
+/// The carried commands for what lies below one start point; `names` are the last parts it can have,
+/// or nothing where any name is possible.
+fn run(inner: &[Field], start: &Field, names: &[Text], in_directory: bool) -> Vec<Carried> {
+    let mut below = Text::empty();
+    below.extend(&start.text);
     if !start.text.has_unknown() && !start.text.fill("").ends_with('/') {
-        item.push_str("/");
+        below.push_str("/");
     }
-    item.push(Piece::Unknown(Unknown::Item));
-    let words = inner
-        .iter()
-        .map(|word| Field { text: replace(&word.text, "{}", &item), ..word.clone() })
-        .collect();
-    let mut carried = command(words, CarryScope::Local);
-    if in_directory && let Carried::Command { directory, .. } = &mut carried {
-        *directory = Some(item);
+    below.push(Piece::Unknown(Unknown::Item));
+    let items: Vec<Text> = if names.is_empty() {
+        vec![below.clone()]
+    } else {
+        let named = |name: &Text| {
+            let mut item = below.clone();
+            item.push_str("/");
+            item.extend(name);
+            item
+        };
+        names.iter().map(named).collect()
+    };
+    items
+        .into_iter()
+        .map(|item| {
+            let words = inner
+                .iter()
+                .map(|word| Field { text: replace(&word.text, "{}", &item), ..word.clone() })
+                .collect();
+            let mut carried = command(words, CarryScope::Local);
+            if in_directory && let Carried::Command { directory, .. } = &mut carried {
+                *directory = Some(below.clone());
+            }
+            carried
+        })
+        .collect()
+}
+
+/// The patterns of `-name`, where every item must match one of them: one test that holds for the
+/// whole expression, or a group in brackets of such tests alone joined by `-o`.
+fn names(expression: &[&Field]) -> Vec<Text> {
+    let mut depth = 0usize;
+    let mut found: Vec<Text> = Vec::new();
+    let mut group: Vec<Text> = Vec::new();
+    let mut pure = true;
+    let mut negated = false;
+    let mut words = expression.iter();
+    while let Some(word) = words.next() {
+        let name = word.exact().unwrap_or_default();
+        match name {
+            "(" => {
+                depth += 1;
+                group.clear();
+                pure = !negated && depth == 1;
+            }
+            ")" => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 && pure && !group.is_empty() {
+                    found = std::mem::take(&mut group);
+                }
+                negated = false;
+            }
+            "!" | "-not" => {
+                negated = true;
+                pure = false;
+                continue;
+            }
+            "-o" | "-or" | "," if depth == 0 => return Vec::new(),
+            "-o" | "-or" => {}
+            "-name" => {
+                let Some(pattern) = words.next().and_then(|word| pattern(word)) else {
+                    return Vec::new();
+                };
+                if depth > 0 {
+                    group.push(pattern);
+                } else if !negated {
+                    found = vec![pattern];
+                }
+                negated = false;
+            }
+            // Behind an action the tests no longer guard it.
+            name if name.starts_with("-exec") || name.starts_with("-ok") => break,
+            name => {
+                pure = false;
+                negated = false;
+                for _ in 0..arity(name).unwrap_or(0) {
+                    words.next();
+                }
+            }
+        }
     }
-    carried
+    found
+}
+
+/// A pattern of `-name` with its signs as pieces; none where it is not known or has brackets.
+fn pattern(word: &Field) -> Option<Text> {
+    let text = word.exact()?;
+    if text.contains(['[', '\\', '/']) || text.is_empty() {
+        return None;
+    }
+    let mut out = Text::empty();
+    for c in text.chars() {
+        match c {
+            '*' => out.push(Piece::Glob(Glob::Any)),
+            '?' => out.push(Piece::Glob(Glob::One)),
+            c => out.push_str(c.encode_utf8(&mut [0; 4])),
+        }
+    }
+    Some(out)
 }
 
 /// How many words a predicate takes; `None` where the predicate is not known.
@@ -286,7 +377,7 @@ mod tests {
     use crate::model::fact::EffectKind;
     use crate::model::span::Site;
     use crate::model::trace::{Carried, DeedObject, Reading};
-    use crate::model::value::{Field, Text};
+    use crate::model::value::Field;
 
     fn reading(line: &str) -> (Vec<String>, Vec<String>) {
         let words: Vec<Field> =
@@ -328,6 +419,9 @@ mod tests {
         );
         assert_eq!(reading(". -fprintf out %p -fls l").0, ["write out", "write l"]);
         assert_eq!(reading(". -newermt yesterday").0, none);
-        let _ = Text::empty();
+        assert_eq!(reading("a -name *.o -exec rm {} +").1, ["rm a/…/*.o"]);
+        assert_eq!(reading("a ( -name x -o -name y ) -exec rm {} +").1, ["rm a/…/x", "rm a/…/y"]);
+        assert_eq!(reading("a ! -name x -exec rm {} +").1, ["rm a/…"]);
+        assert_eq!(reading("a -name x -o -exec rm {} +").1, ["rm a/…"]);
     }
 }

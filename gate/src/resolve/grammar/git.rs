@@ -14,7 +14,8 @@ use crate::resolve::grammar::words::{
 pub(super) struct Globals<'a> {
     /// The index of the sub-command; the number of words where there is none.
     pub(super) at: usize,
-    settings: Vec<Field>,
+    /// Values of `-c`.
+    pub(super) settings: Vec<Field>,
     code: Vec<&'a Field>,
     directories: Vec<Field>,
 }
@@ -102,6 +103,9 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         read_objects(own, reading);
     }
     for word in own {
+        if matches!(word.exact(), Some("--ext-diff" | "--textconv" | "--filters")) {
+            carried.push(code_file(Language::Shell, word.site));
+        }
         // A remote helper of this name runs the rest as a command.
         if let Some(text) = word.text.prefix().strip_prefix("ext::") {
             let rest = after(word, word.text.prefix().len() - text.len());

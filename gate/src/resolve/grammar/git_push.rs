@@ -60,8 +60,13 @@ const OPTIONS: Options = Options {
     permute: true,
 };
 
-/// Reads the words behind `push`.
-pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Carried>) {
+/// Reads the words behind `push`; `settings` are those that `-c` gives for this one command.
+pub(super) fn read(
+    words: &[Field],
+    settings: &[Field],
+    reading: &mut Reading,
+    carried: &mut Vec<Carried>,
+) {
     let sorted = OPTIONS.sort(words);
     let last_of = |yes: &[&str], no: &[&str]| {
         sorted
@@ -76,7 +81,11 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
             carried.push(script(value.text.clone(), CodePlace::Helper, value.site));
         }
     }
-    let mirror = last_of(&["mirror"], &["no-mirror"]);
+    let mirrors = |setting: &Field| {
+        let text = setting.text.display().to_ascii_lowercase();
+        text.starts_with("remote.") && text.ends_with(".mirror=true")
+    };
+    let mirror = last_of(&["mirror"], &["no-mirror"]) || settings.iter().any(mirrors);
     let all = last_of(&["all", "branches"], &["no-all", "no-branches"]);
     let deletes = last_of(&["d"], &["no-delete"]);
     let prune = last_of(&["prune"], &["no-prune"]);
@@ -124,6 +133,13 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     let refspecs: Vec<&Field> = operands.collect();
     // Where `--repo` is given as well, an operand that is a remote comes before it.
     let first_may_be_remote = sorted.has("repo") && refspecs.len() == 1;
+    let matching = settings.iter().any(|setting| {
+        let text = setting.text.display().to_ascii_lowercase();
+        text == "push.default=matching" || (text.starts_with("remote.") && text.contains(".push="))
+    });
+    if (refspecs.is_empty() || first_may_be_remote) && matching {
+        push(EffectKind::Push, branch("*"), force, site);
+    }
     if refspecs.is_empty() || first_may_be_remote {
         if sorted.has("tags") {
             push(EffectKind::Push, DeedObject::Name(Text::literal("refs/tags/*")), force, site);
@@ -209,7 +225,7 @@ mod tests {
         let words: Vec<Field> =
             line.split_whitespace().map(|word| Field::literal(word, Site::default())).collect();
         let (mut reading, mut carried) = (Reading::default(), Vec::new());
-        read(&words, &mut reading, &mut carried);
+        read(&words, &[], &mut reading, &mut carried);
         reading
             .deeds
             .iter()

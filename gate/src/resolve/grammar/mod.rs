@@ -72,8 +72,9 @@ pub fn read(
         Grammar::Find => find::read(words, reading, carried),
         Grammar::Git => git::read(words, reading, carried),
         Grammar::GitPush => {
-            let at = git::globals(words).at;
-            git_push::read(words.get(at + 1..).unwrap_or_default(), reading, carried);
+            let globals = git::globals(words);
+            let own = words.get(globals.at + 1..).unwrap_or_default();
+            git_push::read(own, &globals.settings, reading, carried);
         }
         Grammar::Mode => mode::read(scene.name, words, reading),
         Grammar::Sed => sed::read(words, reading, carried),
