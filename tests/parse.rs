@@ -565,6 +565,9 @@ impl Walk {
         let mut at = whole.start;
         for span in spans.iter().copied().chain([Span::new(whole.end, whole.end)]) {
             let gap = self.text.get(at..span.start).map(|gap| gap.replace("\\\n", ""));
+            // A backslash at the very end is dropped.
+            let last = span.start == self.text.len();
+            let gap = gap.map(|gap| if last { gap.trim_end_matches('\\').to_owned() } else { gap });
             match gap {
                 Some(gap) if gap.chars().all(|c| between.contains(c)) => {}
                 _ => self.faults.push(format!("between {at} and {}", span.start)),

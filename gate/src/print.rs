@@ -103,6 +103,8 @@ impl<'s> Printer<'s> {
         }
         if pipeline.negated {
             self.put("! ");
+        } else if pipeline.stages.is_empty() && !pipeline.timed {
+            self.put("! !");
         }
         let last = pipeline.stages.len().saturating_sub(1);
         for (index, stage) in pipeline.stages.iter().enumerate() {

@@ -70,7 +70,10 @@ impl Reader<'_> {
         self.peek();
         let start = self.pos;
         let parts = self.unquoted_from(stop, Parts::default());
-        Word { parts, span: self.span(start) }
+        let empty = self.place_of(start, start);
+        // A continuation behind the last part is no part of the word.
+        let span = parts.last().map_or(empty, |last| Span::new(empty.start, last.span().end));
+        Word { parts, span }
     }
 
     /// Reads on in a word that has begun.
