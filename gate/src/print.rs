@@ -550,10 +550,13 @@ impl<'s> Printer<'s> {
 /// Whether the parentheses of the plain text of an expression close in order.
 fn is_balanced(expression: &Word) -> bool {
     let mut open = 0usize;
+    let mut quoted = false;
     for part in &expression.parts {
         let Part::Literal(text, _) = part else { continue };
         for byte in text.bytes() {
             match byte {
+                b'\'' => quoted = !quoted,
+                _ if quoted => {}
                 b'(' => open += 1,
                 b')' => match open.checked_sub(1) {
                     Some(less) => open = less,

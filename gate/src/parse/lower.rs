@@ -367,13 +367,11 @@ impl Reader<'_> {
         if writes && self.peek() == Some(b'!') {
             self.gap(GapCause::OtherShell(">!"), key, self.pos + 1);
         }
-        while let Some(b' ' | b'\t') = self.peek() {
-            self.pos += 1;
-        }
-        let word = self.word();
-        if word.parts.is_empty() {
+        self.blanks();
+        if !token.ends_with('&') && self.at_descriptor() {
             self.expected("a word behind a redirection operator");
         }
+        let word = self.needed_word("a word behind a redirection operator");
         let is_document = matches!(
             operator,
             RedirectionOperator::HereDocument | RedirectionOperator::HereDocumentTabs
@@ -389,6 +387,19 @@ impl Reader<'_> {
             RedirectionTarget::Word(word)
         };
         Some(Redirection { descriptor, operator, target, span: self.span(start) })
+    }
+
+    /// Whether a descriptor and the operator it belongs to come next.
+    fn at_descriptor(&mut self) -> bool {
+        if !matches!(self.peek(), Some(b'0'..=b'9' | b'{')) {
+            return false;
+        }
+        let start = self.pos;
+        let found = self.descriptor().is_some()
+            && matches!(self.peek(), Some(b'<' | b'>'))
+            && self.nth(1) != Some(b'(');
+        self.pos = start;
+        found
     }
 
     /// Reads digits or `{name}`.

@@ -7,12 +7,14 @@
 
 mod ansi;
 mod command;
+mod compare;
 mod condition;
 mod heredoc;
 mod lower;
 mod odd;
 mod parameter;
 mod reader;
+mod tree;
 mod word;
 
 use crate::model::context::Limits;
@@ -37,7 +39,10 @@ pub fn parse(text: &str, limits: &Limits) -> Parsed {
 pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
     let mut reader = Reader::new(text, limits, dialect);
     let script = reader.script();
-    let (gaps, comments) = reader.finish();
+    let (mut gaps, comments) = reader.finish();
+    if gaps.is_empty() {
+        gaps = compare::gaps(text, &script, limits);
+    }
     Parsed { script, gaps, comments }
 }
 

@@ -221,6 +221,7 @@ impl Reader<'_> {
         let mut out = Parts::default();
         let mut open = 0usize;
         let mut questions = 0usize;
+        let mut single = false;
         let context = match end {
             Quoted::String | Quoted::Brace => Context::String,
             Quoted::Text => Context::Text,
@@ -234,6 +235,9 @@ impl Reader<'_> {
                 continue;
             }
             match (end, byte) {
+                // Single quotes hide brackets in arithmetic, though expansions work between them.
+                (Quoted::Paren | Quoted::Clause | Quoted::Square, b'\'') => single = !single,
+                _ if single => {}
                 (Quoted::String, b'"') | (Quoted::Brace, b'}') => break,
                 (Quoted::Paren | Quoted::Clause, b')') | (Quoted::Square, b']') if open == 0 => {
                     break;

@@ -1,0 +1,371 @@
+//! Our reading beside the tree's: a command that only the tree sees is a gap, unless the tree is
+//! known to be wrong about the construct around it.
+
+use std::collections::BTreeSet;
+
+use crate::model::context::Limits;
+use crate::model::script::{
+    Assignment, AssignmentValue, Command, CommandKind, Condition, Gap, GapCause, Operation, Part,
+    RedirectionTarget, Script, Subscript, SubstitutionForm, Word,
+};
+use crate::model::span::Span;
+
+use super::tree::{self, Evidence};
+
+/// So many pieces of a text are compared.
+const MOST_PIECES: usize = 256;
+/// So many places where the readings differ are looked at in a piece.
+const MOST_DIFFERENCES: usize = 64;
+
+/// Words the tree takes for a program where they are keywords (S14, S23).
+const KEYWORDS: [&str; 20] = [
+    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "select", "case",
+    "esac", "in", "function", "{", "}", "!", "time", "coproc",
+];
+
+/// The gaps where the tree of `text` has a command that `script`, our reading without gaps, lacks.
+pub(super) fn gaps(text: &str, script: &Script, limits: &Limits) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    if text.len() > limits.tree_bytes {
+        return gaps;
+    }
+    let mut ours = Ours { text: text.to_owned(), ..Ours::default() };
+    ours.script(script);
+    let starts = script.items.iter().map(|item| item.span.start);
+    let mut cuts = vec![0];
+    let mut behind = 0;
+    for (start, item) in starts.zip(&script.items) {
+        // Commands on one line stay in one piece, as do a command and its here-documents.
+        let between = text.get(behind..start).unwrap_or_default();
+        if behind > 0 && between.contains('\n') {
+            cuts.push(start);
+        }
+        behind = item.span.end;
+    }
+    for (index, start) in cuts.iter().enumerate().take(MOST_PIECES) {
+        let end = cuts.get(index + 1).copied().unwrap_or(text.len());
+        let Some(piece) = text.get(*start..end) else { continue };
+        if let Some(evidence) = tree::evidence(piece) {
+            ours.compare(&evidence, *start, &mut gaps);
+        }
+    }
+    gaps
+}
+
+/// What our reading holds, by position in the source.
+#[derive(Default)]
+struct Ours {
+    text: String,
+    /// Starts of first words, of assignments before them, and of compound commands.
+    commands: BTreeSet<usize>,
+    /// Starts of substitutions and of arithmetic.
+    substitutions: BTreeSet<usize>,
+    /// Ends of expansions inside words.
+    ends: BTreeSet<usize>,
+    words: Vec<Span>,
+    documents: Vec<Span>,
+    arithmetic: Vec<Span>,
+    nested: Vec<Span>,
+    /// Backquotes with backslashes inside, whose spans count in another text.
+    shifted: Vec<Span>,
+}
+
+impl Ours {
+    fn compare(&self, evidence: &Evidence, shift: usize, gaps: &mut Vec<Gap>) {
+        let mut left = MOST_DIFFERENCES;
+        let shifted = |span: &Span| Span::new(span.start + shift, span.end + shift);
+        for span in evidence.commands.iter().map(shifted) {
+            if left == 0 {
+                return;
+            }
+            if self.commands.contains(&span.start) {
+                continue;
+            }
+            left -= 1;
+            if !self.is_known_fault(span) {
+                gaps.push(Gap { cause: GapCause::TreeDisagrees("a command"), span });
+            }
+        }
+        for span in evidence.substitutions.iter().map(shifted) {
+            if left == 0 {
+                return;
+            }
+            if self.substitutions.contains(&span.start) {
+                continue;
+            }
+            left -= 1;
+            if !self.is_known_fault(span) {
+                gaps.push(Gap { cause: GapCause::TreeDisagrees("a substitution"), span });
+            }
+        }
+    }
+
+    /// Whether the tree is known to see a command at this place where there is none.
+    fn is_known_fault(&self, span: Span) -> bool {
+        let at = span.start;
+        let inside = |spans: &[Span]| spans.iter().any(|s| s.start <= at && at < s.end);
+        // S6, T4: the body of a here-document is taken for commands. S16: escaped backquotes.
+        if inside(&self.documents) || inside(&self.shifted) {
+            return true;
+        }
+        // T5, S25: arithmetic is taken for subshells.
+        let innermost = |spans: &[Span]| {
+            spans.iter().filter(|s| s.start <= at && at < s.end).map(|s| s.start).max()
+        };
+        let arithmetic = innermost(&self.arithmetic);
+        if arithmetic.is_some() && arithmetic >= innermost(&self.nested) {
+            return true;
+        }
+        // S14, S23: a keyword is taken for a program.
+        let text = span.of(&self.text);
+        let in_word = self.words.iter().any(|word| word.start <= at && at < word.end);
+        if !in_word && KEYWORDS.contains(&text) {
+            return true;
+        }
+        // S8, S11, S17, S18: a word falls apart; nothing that ends a word stands before the place.
+        let split = self.words.iter().any(|word| word.start < at && at < word.end);
+        let before = self.text.get(..at).unwrap_or_default();
+        let mut before = before;
+        while let Some(shorter) = before.strip_suffix("\\\n") {
+            before = shorter;
+        }
+        split
+            && (self.ends.contains(&at)
+                || !before
+                    .ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '`', '{']))
+    }
+
+    fn script(&mut self, script: &Script) {
+        for item in &script.items {
+            let rest = item.list.rest.iter().map(|(_, pipeline)| pipeline);
+            for pipeline in std::iter::once(&item.list.first).chain(rest) {
+                for stage in &pipeline.stages {
+                    self.command(&stage.command);
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        self.commands.insert(command.span.start);
+        match &command.kind {
+            CommandKind::Simple(simple) => {
+                if let Some(name) = simple.words.first() {
+                    self.commands.insert(name.span.start);
+                }
+                for assignment in &simple.assignments {
+                    // S27: an assignment is taken for a program.
+                    self.commands.insert(assignment.span.start);
+                    self.assignment(assignment);
+                }
+                self.words(&simple.words);
+            }
+            CommandKind::Subshell(body) | CommandKind::Group(body) => self.script(body),
+            CommandKind::If { arms, otherwise } => {
+                for (condition, body) in arms {
+                    self.script(condition);
+                    self.script(body);
+                }
+                if let Some(body) = otherwise {
+                    self.script(body);
+                }
+            }
+            CommandKind::Loop { condition, body, .. } => {
+                self.script(condition);
+                self.script(body);
+            }
+            CommandKind::For { words, body, .. } => {
+                self.words(words.as_deref().unwrap_or_default());
+                self.script(body);
+            }
+            CommandKind::ArithmeticFor { expressions, body } => {
+                for expression in expressions {
+                    self.arithmetic.push(expression.span);
+                }
+                self.words(expressions);
+                self.script(body);
+            }
+            CommandKind::Case { subject, arms } => {
+                self.word(subject);
+                for arm in arms {
+                    self.words(&arm.patterns);
+                    self.script(&arm.body);
+                }
+            }
+            CommandKind::Function { body, .. } | CommandKind::Coprocess { body, .. } => {
+                self.command(body);
+            }
+            CommandKind::Arithmetic(word) => {
+                self.arithmetic.push(command.span);
+                self.word(word);
+            }
+            CommandKind::Conditional(condition) => self.condition(condition),
+        }
+        for redirection in &command.redirections {
+            match &redirection.target {
+                RedirectionTarget::Word(word) => self.word(word),
+                RedirectionTarget::HereDocument(document) => {
+                    let end = document.body.span.end;
+                    let rest = self.text.get(end..).unwrap_or_default();
+                    let line = rest.find('\n').unwrap_or(rest.len());
+                    self.documents.push(Span::new(end, end + line));
+                    if document.quoted {
+                        self.documents.push(document.body.span);
+                    } else {
+                        self.literals(&document.body.parts);
+                    }
+                    self.parts(&document.body.parts);
+                }
+            }
+        }
+    }
+
+    /// Plain text of an unquoted here-document; the expansions in it are compared.
+    fn literals(&mut self, parts: &[Part]) {
+        for part in parts {
+            if matches!(part, Part::Literal(..) | Part::Escaped(..)) {
+                self.documents.push(part.span());
+            }
+        }
+    }
+
+    fn condition(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Word(word) | Condition::Unary(_, word) => self.word(word),
+            Condition::Binary(left, _, right) => {
+                self.word(left);
+                self.word(right);
+            }
+            Condition::Not(inner) => self.condition(inner),
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                self.condition(left);
+                self.condition(right);
+            }
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) {
+        self.words.push(assignment.span);
+        if let Some(word) = &assignment.subscript {
+            self.word(word);
+        }
+        match &assignment.value {
+            AssignmentValue::Scalar(word) => self.word(word),
+            AssignmentValue::Array(elements) => {
+                for element in elements {
+                    if let Some(word) = &element.subscript {
+                        self.word(word);
+                    }
+                    self.word(&element.value);
+                }
+            }
+        }
+    }
+
+    fn words(&mut self, words: &[Word]) {
+        for word in words {
+            self.word(word);
+        }
+    }
+
+    fn word(&mut self, word: &Word) {
+        self.words.push(word.span);
+        self.parts(&word.parts);
+    }
+
+    fn parts(&mut self, parts: &[Part]) {
+        for part in parts {
+            let span = part.span();
+            match part {
+                Part::Literal(..)
+                | Part::Escaped(..)
+                | Part::SingleQuoted(..)
+                | Part::AnsiQuoted(..) => {}
+                Part::DoubleQuoted(inner, _) | Part::LocaleQuoted(inner, _) => self.parts(inner),
+                Part::Parameter(parameter, _) => {
+                    self.ends.insert(span.end);
+                    if let Some(Subscript::Index(word)) = &parameter.subscript {
+                        self.arithmetic.push(word.span);
+                        self.word(word);
+                    }
+                    self.operation(&parameter.operation);
+                }
+                Part::CommandSubstitution(inner, _) => {
+                    self.substitutions.insert(span.start);
+                    self.ends.insert(span.end);
+                    self.nested.push(span);
+                    let backquoted = inner.form == SubstitutionForm::Backquote;
+                    if backquoted && span.of(&self.text).contains('\\') {
+                        self.shifted.push(span);
+                    }
+                    self.script(&inner.script);
+                }
+                Part::ProcessSubstitution(inner, _) => {
+                    self.substitutions.insert(span.start);
+                    self.ends.insert(span.end);
+                    self.nested.push(span);
+                    self.script(&inner.script);
+                }
+                Part::Arithmetic(word, _) => {
+                    self.substitutions.insert(span.start);
+                    self.ends.insert(span.end);
+                    self.arithmetic.push(span);
+                    self.word(word);
+                }
+                Part::ArrayAssignment(assignment, _) => self.assignment(assignment),
+            }
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Default { word, .. }
+            | Operation::Assign { word, .. }
+            | Operation::Error { word, .. }
+            | Operation::Alternative { word, .. }
+            | Operation::RemovePrefix { pattern: word, .. }
+            | Operation::RemoveSuffix { pattern: word, .. }
+            | Operation::Case { pattern: word, .. } => self.word(word),
+            Operation::Replace { pattern, replacement, .. } => {
+                self.word(pattern);
+                self.word(replacement);
+            }
+            Operation::Substring { offset, length } => {
+                self.arithmetic.push(offset.span);
+                self.word(offset);
+                if let Some(word) = length {
+                    self.arithmetic.push(word.span);
+                    self.word(word);
+                }
+            }
+            Operation::Value
+            | Operation::Length
+            | Operation::Transform(_)
+            | Operation::Names { .. }
+            | Operation::Keys { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaps;
+    use crate::model::context::Limits;
+
+    #[test]
+    fn a_command_that_only_the_tree_sees_is_a_gap() {
+        let limits = Limits::default();
+        let table = [
+            ("ls", "ls; rm x", 1),
+            ("ls x      ", "ls x$(rm y)", 2),
+            ("# x", "\nrm y", 1),
+            ("ls", "ls; rm x | sort", 2),
+            ("ls; rm x", "ls; rm x", 0),
+            ("echo 0 `a``b`", "echo 0 `a``b`", 0),
+        ];
+        for (read, text, expected) in table {
+            let script = super::super::parse(read, &limits).script;
+            assert_eq!(gaps(text, &script, &limits).len(), expected, "{text}");
+        }
+    }
+}
