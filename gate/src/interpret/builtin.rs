@@ -90,8 +90,15 @@ impl<'a> Arguments<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs a builtin of this name; `None` where it is none that changes state.
-    pub(super) fn builtin(&mut self, name: &str, index: usize, call: &Call) -> Option<Outcome> {
+    /// Runs a builtin of this name; `None` where it is none that changes state. `follows` says that
+    /// the tables know what the invocation carries, which is then followed elsewhere.
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        index: usize,
+        call: &Call,
+        follows: bool,
+    ) -> Option<Outcome> {
         let fields = call.fields.as_slice();
         Some(match name {
             "cd" | "chdir" => self.cd(fields),
@@ -119,7 +126,7 @@ impl Runner<'_> {
             }
             "read" => self.read(call),
             "mapfile" | "readarray" => {
-                self.mapfile(call);
+                self.mapfile(call, follows);
                 Outcome::default()
             }
             "printf" => {
@@ -137,8 +144,7 @@ impl Runner<'_> {
                 Outcome::default()
             }
             "test" | "[" => {
-                let listed = self.is_listed(index);
-                for pair in fields.windows(2).filter(|_| !listed) {
+                for pair in fields.windows(2).filter(|_| !follows) {
                     if let [operator, operand] = pair
                         && operator.exact() == Some("-v")
                     {
@@ -190,10 +196,16 @@ impl Runner<'_> {
                 }
                 Outcome::default()
             }
+            "eval" | "." | "source" | "trap" | "command" | "builtin" | "exec" | "complete"
+            | "compgen" | "bind"
+                if follows =>
+            {
+                return None;
+            }
             "eval" => self.eval(index, call)?,
             "." | "source" => self.dot(index, call)?,
             "trap" => self.trap(index, call)?,
-            "command" | "builtin" | "exec" => self.transparent(name, index, call)?,
+            "command" | "builtin" | "exec" => self.transparent(name, index, call),
             "complete" | "compgen" | "bind" => {
                 self.completion(name, index, call);
                 Outcome::default()
@@ -307,13 +319,14 @@ impl Runner<'_> {
             let split = split_assignment(&field.text);
             let full = match (&split, array) {
                 (Some((name, _)), _) => name.clone(),
-                (None, _) => match field.text.exact() {
-                    Some(name) => name.to_owned(),
-                    None => {
+                (None, _) => {
+                    if let Some(name) = field.text.exact() {
+                        name.to_owned()
+                    } else {
                         self.name_operand(&field.text, field.site.span);
                         continue;
                     }
-                },
+                }
             };
             let (variable, subscript) = match full.split_once('[') {
                 Some((variable, rest)) => {
@@ -616,9 +629,9 @@ impl Runner<'_> {
         Outcome { status, ..Outcome::default() }
     }
 
-    fn mapfile(&mut self, call: &Call) {
+    fn mapfile(&mut self, call: &Call, follows: bool) {
         let arguments = Arguments::read(&call.fields, "dnOsuCc");
-        if let Some(code) = arguments.value('C') {
+        if let Some(code) = arguments.value('C').filter(|_| !follows) {
             let carried = script(code, CodePlace::Option, call.site);
             self.follow_here(carried, call);
         }
@@ -718,20 +731,6 @@ impl Runner<'_> {
         }
     }
 
-    /// Whether the tables already say what this invocation carries.
-    fn is_listed(&self, index: usize) -> bool {
-        self.trace
-            .invocations
-            .get(index)
-            .and_then(|invocation| invocation.utility)
-            .and_then(|id| self.catalog.get(id))
-            .is_some_and(|utility| {
-                !utility.carries.is_empty()
-                    || utility.language.is_some()
-                    || utility.grammar.is_some()
-            })
-    }
-
     fn follow_here(&mut self, carried: Carried, call: &Call) -> Outcome {
         let index = self.trace.invocations.len().saturating_sub(1);
         self.follow(carried, index, call)
@@ -739,9 +738,6 @@ impl Runner<'_> {
 
     /// `eval WORD ...`: the words joined by blanks are read once more.
     fn eval(&mut self, index: usize, call: &Call) -> Option<Outcome> {
-        if self.is_listed(index) {
-            return None;
-        }
         let mut text = Text::empty();
         let mut span: Option<Span> = None;
         for field in call.fields.iter().skip(1).filter(|field| field.exact() != Some("--")) {
@@ -758,9 +754,6 @@ impl Runner<'_> {
 
     /// `. FILE [ARGUMENT ...]`
     fn dot(&mut self, index: usize, call: &Call) -> Option<Outcome> {
-        if self.is_listed(index) {
-            return None;
-        }
         let mut words = call.fields.iter().skip(1).filter(|field| field.exact() != Some("--"));
         let path = words.next()?.clone();
         let parameters = words.cloned().collect();
@@ -771,9 +764,6 @@ impl Runner<'_> {
 
     /// `trap TEXT SIGNAL ...`
     fn trap(&mut self, index: usize, call: &Call) -> Option<Outcome> {
-        if self.is_listed(index) {
-            return None;
-        }
         let arguments = Arguments::read(&call.fields, "");
         let (_, text) = arguments.operands.first()?;
         let ignores = text.text.is_empty() || text.exact() == Some("-");
@@ -785,18 +775,15 @@ impl Runner<'_> {
     }
 
     /// `command NAME ...`, `builtin NAME ...`, `exec NAME ...`
-    fn transparent(&mut self, name: &str, index: usize, call: &Call) -> Option<Outcome> {
-        if self.is_listed(index) {
-            return None;
-        }
+    fn transparent(&mut self, name: &str, index: usize, call: &Call) -> Outcome {
         let arguments = Arguments::read(&call.fields, if name == "exec" { "a" } else { "" });
         if name == "command" && (arguments.has('v') || arguments.has('V')) {
-            return Some(Outcome::default());
+            return Outcome::default();
         }
         let words: Vec<Field> =
             arguments.operands.iter().map(|(_, field)| (*field).clone()).collect();
         if words.is_empty() {
-            return Some(Outcome::known(true));
+            return Outcome::known(true);
         }
         let carried = Carried::Command {
             words,
@@ -806,24 +793,16 @@ impl Runner<'_> {
             takes_input: true,
             skips_functions: true,
         };
-        Some(self.follow(carried, index, call))
+        self.follow(carried, index, call)
     }
 
     /// Commands that completion or a key binding runs later.
     fn completion(&mut self, name: &str, index: usize, call: &Call) {
-        if self.is_listed(index) {
-            return;
-        }
         let arguments =
             Arguments::read(&call.fields, if name == "bind" { "fmqurx" } else { "oACFGWPSX" });
         let letters = if name == "bind" { "x" } else { "CW" };
         for letter in letters.chars() {
-            let Some(mut text) = arguments.value(letter) else { continue };
-            if letter == 'x'
-                && let Some((_, command)) = text.prefix().split_once(':')
-            {
-                text = Text::literal(command.trim());
-            }
+            let Some(text) = arguments.value(letter) else { continue };
             if letter == 'W' && text.exact().is_some_and(|text| !text.contains(['$', '`'])) {
                 continue;
             }
@@ -926,22 +905,17 @@ fn split(line: &str, separators: &str, count: usize) -> Vec<String> {
             parts.push(rest.to_owned());
             break;
         }
-        match rest.find(|c| separators.contains(c)) {
-            Some(at) => {
-                parts.push(rest.get(..at).unwrap_or_default().to_owned());
-                let behind = rest.get(at..).unwrap_or_default().trim_start_matches(blank);
-                let mut characters = behind.chars();
-                rest = match characters.next() {
-                    Some(c) if separators.contains(c) => {
-                        characters.as_str().trim_start_matches(blank)
-                    }
-                    _ => behind,
-                };
-            }
-            None => {
-                parts.push(rest.to_owned());
-                break;
-            }
+        if let Some(at) = rest.find(|c| separators.contains(c)) {
+            parts.push(rest.get(..at).unwrap_or_default().to_owned());
+            let behind = rest.get(at..).unwrap_or_default().trim_start_matches(blank);
+            let mut characters = behind.chars();
+            rest = match characters.next() {
+                Some(c) if separators.contains(c) => characters.as_str().trim_start_matches(blank),
+                _ => behind,
+            };
+        } else {
+            parts.push(rest.to_owned());
+            break;
         }
     }
     parts

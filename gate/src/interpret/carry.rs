@@ -83,7 +83,7 @@ impl Runner<'_> {
                     if !takes_input {
                         runner.state.descriptors.insert(0, Target::Inherited);
                     }
-                    runner.call_fields(inner)
+                    runner.call_fields(&inner)
                 };
                 if transparent {
                     let saved = self.state.descriptors.clone();
@@ -96,12 +96,16 @@ impl Runner<'_> {
                 }
             }
             Carried::Script { text, parameters, place, scope, directory, same_shell, site } => {
+                let text = if name == "bind" { binding(text) } else { text };
                 self.code(Language::Shell, place, &text, Some(index), site);
                 let Some(known) = self.open(&text) else {
                     self.emit(1, &blur(&text));
                     return Outcome::default();
                 };
-                if same_shell && name == "trap" {
+                if matches!(
+                    name,
+                    "trap" | "mapfile" | "readarray" | "complete" | "compgen" | "bind"
+                ) {
                     self.isolated(|runner| {
                         let outcome = runner.source_text(&known, site);
                         runner.settle(&outcome);
@@ -518,6 +522,14 @@ fn positional(parameters: &[Field]) -> (Vec<Text>, bool) {
 /// Operands of a declaration utility behind `command` or `builtin`.
 fn shift_arrays(call: &Call) -> Vec<(usize, super::simple::Ready)> {
     call.arrays.iter().map(|(index, ready)| (index.saturating_sub(1), ready.clone())).collect()
+}
+
+/// The command of a key binding `KEYS: COMMAND`.
+fn binding(text: Text) -> Text {
+    match text.exact().and_then(|exact| exact.split_once(':')) {
+        Some((_, command)) => Text::literal(command.trim()),
+        None => text,
+    }
 }
 
 /// Words that another program takes from the network.

@@ -189,15 +189,12 @@ impl Environ for Runner<'_> {
     }
 
     fn prompt(&mut self, text: &Text, span: Span) -> Text {
-        match self.open(text) {
-            Some(known) => {
-                let decoded = decode_prompt(&known);
-                self.evaluate_quoted(&decoded, span)
-            }
-            None => {
-                self.value_code(text.clone(), span);
-                Text::unknown(taint(text))
-            }
+        if let Some(known) = self.open(text) {
+            let decoded = decode_prompt(&known);
+            self.evaluate_quoted(&decoded, span)
+        } else {
+            self.value_code(text.clone(), span);
+            Text::unknown(taint(text))
         }
     }
 
@@ -429,25 +426,21 @@ impl Runner<'_> {
     /// The operand of a builtin that names a variable and whose subscript is evaluated
     /// (`test -v`, `printf -v`, `unset`).
     pub(super) fn name_operand(&mut self, text: &Text, span: Span) {
-        match text.exact() {
-            Some(name) => match name.split_once('[') {
-                Some((_, subscript)) => {
-                    let subscript = subscript.strip_suffix(']').unwrap_or(subscript).to_owned();
-                    self.evaluate(Some(&subscript), Unknown::Joined, span);
-                }
-                None => {}
-            },
-            None => {
-                let plain = !text.prefix().is_empty() && text.prefix().contains('[');
-                let numeric = plain
-                    && text.pieces().iter().all(|piece| match piece {
-                        Piece::Literal(literal) => !literal.contains(['$', '`']),
-                        Piece::Unknown(Unknown::Arithmetic) => true,
-                        _ => false,
-                    });
-                if !numeric {
-                    self.value_code(text.clone(), span);
-                }
+        if let Some(name) = text.exact() {
+            if let Some((_, subscript)) = name.split_once('[') {
+                let subscript = subscript.strip_suffix(']').unwrap_or(subscript).to_owned();
+                self.evaluate(Some(&subscript), Unknown::Joined, span);
+            }
+        } else {
+            let plain = !text.prefix().is_empty() && text.prefix().contains('[');
+            let numeric = plain
+                && text.pieces().iter().all(|piece| match piece {
+                    Piece::Literal(literal) => !literal.contains(['$', '`']),
+                    Piece::Unknown(Unknown::Arithmetic) => true,
+                    _ => false,
+                });
+            if !numeric {
+                self.value_code(text.clone(), span);
             }
         }
     }

@@ -593,32 +593,27 @@ impl<'a> Runner<'a> {
         body: &Script,
         span: Span,
     ) -> Outcome {
-        let fields: Vec<Field> = match words {
-            Some(words) => {
-                let mut fields = Vec::new();
-                for word in words {
-                    let room = self.limits.fields.saturating_sub(fields.len());
-                    let more = self.word_fields(word);
-                    if more.len() > room {
-                        self.gap(GapCause::Limit(LimitKind::Fields), span);
-                    }
-                    fields.extend(more.into_iter().take(room));
+        let fields: Vec<Field> = if let Some(words) = words {
+            let mut fields = Vec::new();
+            for word in words {
+                let room = self.limits.fields.saturating_sub(fields.len());
+                let more = self.word_fields(word);
+                if more.len() > room {
+                    self.gap(GapCause::Limit(LimitKind::Fields), span);
                 }
-                fields
+                fields.extend(more.into_iter().take(room));
             }
-            None => {
-                let site = self.site(span);
-                let (texts, open) = (*self.state.positional).clone();
-                let mut fields: Vec<Field> = texts
-                    .into_iter()
-                    .map(|text| Field { text, site, ..Field::default() })
-                    .collect();
-                if open {
-                    let text = Text::unknown(Unknown::Parameter("@".into()));
-                    fields.push(Field { text, arity: Arity::Many, site, quoted: false });
-                }
-                fields
+            fields
+        } else {
+            let site = self.site(span);
+            let (texts, open) = (*self.state.positional).clone();
+            let mut fields: Vec<Field> =
+                texts.into_iter().map(|text| Field { text, site, ..Field::default() }).collect();
+            if open {
+                let text = Text::unknown(Unknown::Parameter("@".into()));
+                fields.push(Field { text, arity: Arity::Many, site, quoted: false });
             }
+            fields
         };
         let outer = self.escaped.take();
         if fields.is_empty() {

@@ -64,7 +64,7 @@ impl Runner<'_> {
                 RedirectionTarget::HereDocument(document) => used.word(&document.body, 0),
             }
         }
-        let Names { mut names, mut tested, .. } = used;
+        let Names { used: mut names, mut tested, .. } = used;
         names.retain(|name| self.state.variable(name).is_some_and(|v| v.values.len() > 1));
         tested.retain(|name| self.may_be_unset(name));
         if names.is_empty() && tested.is_empty() {
@@ -202,7 +202,7 @@ impl Runner<'_> {
             }
             let call =
                 Call { fields, prefix, site, functions: true, builtins: true, arrays, accesses };
-            self.call_fields(call)
+            self.call_fields(&call)
         };
         self.attach(accesses, self.trace.invocations.len().saturating_sub(1));
         if !permanent {
@@ -271,12 +271,12 @@ impl Runner<'_> {
     }
 
     /// Runs a command whose words are expanded: a function of this text, a builtin or a program.
-    pub(super) fn call_fields(&mut self, call: Call) -> Outcome {
+    pub(super) fn call_fields(&mut self, call: &Call) -> Outcome {
         let cost: usize = call.fields.iter().map(|field| text_bytes(&field.text)).sum();
         if call.fields.is_empty() || !self.step(1 + cost / 256, call.site.span) {
             return Outcome::default();
         }
-        self.deeper(call.site.span, |runner| runner.call_inside(&call))
+        self.deeper(call.site.span, |runner| runner.call_inside(call))
     }
 
     fn call_inside(&mut self, call: &Call) -> Outcome {
@@ -293,7 +293,7 @@ impl Runner<'_> {
             let rest: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
             if rest.first().is_some_and(|field| !field.text.prefix().starts_with('-')) {
                 let rest = Call { fields: rest, ..call.clone() };
-                let outcome = self.call_fields(rest);
+                let outcome = self.call_fields(&rest);
                 self.settle(&outcome);
             }
         }
@@ -349,7 +349,7 @@ impl Runner<'_> {
                 first.text = Text::literal(candidate.clone());
                 first.arity = Arity::One;
             }
-            let outcome = self.call_fields(Call { fields, functions: false, ..call.clone() });
+            let outcome = self.call_fields(&Call { fields, functions: false, ..call.clone() });
             self.settle(&outcome);
         }
         let Resolved { name, utility, folded, reading, carried, .. } = resolved;
@@ -378,12 +378,12 @@ impl Runner<'_> {
         if let Some(last) = call.fields.last() {
             self.state.last = last.text.clone();
         }
+        let follows = !carried.is_empty();
         let builtin = if call.builtins && !shadowed {
-            name.as_deref().and_then(|name| self.builtin(name, index, call))
+            name.as_deref().and_then(|name| self.builtin(name, index, call, follows))
         } else {
             None
         };
-        let follows = !carried.is_empty();
         let mut outcome = Outcome::default();
         for one in carried {
             let own = self.follow(one, index, call);
@@ -799,7 +799,7 @@ fn declaration(simple: &SimpleCommand) -> bool {
 /// Collects the names of the variables that words use.
 #[derive(Default)]
 struct Names {
-    names: BTreeSet<String>,
+    used: BTreeSet<String>,
     /// Those of them whose being set decides what a word becomes (`${x:-word}`), a few.
     tested: BTreeSet<String>,
     work: usize,
@@ -817,7 +817,7 @@ impl Names {
 
     fn assignment(&mut self, assignment: &Assignment, depth: usize) {
         if assignment.append {
-            self.names.insert(assignment.name.clone());
+            self.used.insert(assignment.name.clone());
         }
         if let Some(word) = &assignment.subscript {
             self.word(word, depth);
@@ -854,7 +854,7 @@ impl Names {
                 }
             }
             Part::Parameter(parameter, _) => {
-                self.names.insert(parameter.name.clone());
+                self.used.insert(parameter.name.clone());
                 if let Some(Subscript::Index(word)) = &parameter.subscript {
                     self.word(word, depth);
                 }
