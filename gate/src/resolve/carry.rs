@@ -36,7 +36,11 @@ pub(super) fn arguments(
         directory: directory(scene, reading),
     };
     carrier.options(carried);
-    if !tail.is_empty() {
+    // What an option begins is dealt with as the entry says for that option, else run as it is.
+    let takes_tail = |spec: &&CarrySpec| {
+        !spec.when.is_empty() && holds(reading, &spec.when, &spec.unless) && !tail.is_empty()
+    };
+    if !tail.is_empty() && !scene.utility.carries.iter().any(|spec| takes_tail(&spec)) {
         carrier.command(tail.to_vec(), CarryScope::Local, carried);
     }
     let by_grammar = scene.utility.grammar.is_some_and(|grammar| grammar != Grammar::OneLiner);
@@ -51,7 +55,12 @@ pub(super) fn arguments(
         // Standard input is for a shell only where no command was given.
         let idle = spec.form == CarryForm::Input && !found.is_empty();
         if !idle && holds(reading, &spec.when, &spec.unless) {
-            carrier.carry(spec, &mut found);
+            let words = if takes_tail(&spec) {
+                tail.to_vec()
+            } else {
+                reading.operands.iter().skip(spec.skip).cloned().collect()
+            };
+            carrier.carry(spec, words, &mut found);
         }
     }
     carried.append(&mut found);
@@ -397,8 +406,7 @@ impl Carrier<'_> {
         }
     }
 
-    fn carry(&self, spec: &CarrySpec, carried: &mut Vec<Carried>) {
-        let mut words: Vec<Field> = self.reading.operands.iter().skip(spec.skip).cloned().collect();
+    fn carry(&self, spec: &CarrySpec, mut words: Vec<Field>, carried: &mut Vec<Carried>) {
         let mut own = self.clone_assignments();
         if spec.assignments {
             while let Some(found) = words.first().and_then(assignment) {
