@@ -368,7 +368,10 @@ impl<'a> Deriver<'a> {
                 }
                 Target::Nothing => {
                     if !is_file_kind(kind) {
-                        let object = Object::Name(text.clone());
+                        let object = match unnamed(actor, kind) {
+                            Object::None => Object::Name(text.clone()),
+                            code => code,
+                        };
                         self.push(actor, kind, object, certain, value.site);
                     }
                 }
