@@ -96,6 +96,12 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     if subcommand.and_then(Field::exact) == Some("config") {
         read_config(own, carried);
     }
+    if subcommand.and_then(Field::exact) == Some("bisect")
+        && let [run, first, ..] = own
+        && run.exact() == Some("run")
+    {
+        carried.push(program(Language::Shell, first.text.clone(), CodePlace::Helper, first.site));
+    }
     if subcommand
         .and_then(Field::exact)
         .is_some_and(|name| matches!(name, "show" | "cat-file" | "blame" | "diff"))
