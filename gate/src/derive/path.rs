@@ -32,6 +32,8 @@ struct Walk {
     open: bool,
     /// Whether not even its start is known.
     floating: bool,
+    /// The last component behind an unknown one, where that stands for directories on the way only.
+    name: Option<Text>,
 }
 
 impl<'a> Paths<'a> {
@@ -294,8 +296,10 @@ impl<'a> Paths<'a> {
             .unwrap_or(0);
         let path = path.get(skip..).unwrap_or_default();
         let Some((last, parents)) = path.split_last() else { return Truth::No };
+        // Of names that another program passes on, only what it was asked for is known.
+        let last = walk.name.as_ref().unwrap_or(last);
         let known = self.knowledge;
-        if !walk.open
+        if (!walk.open || walk.name.is_some())
             && known
                 .harmless_endings
                 .iter()
@@ -436,6 +440,14 @@ fn walk(text: &Text, directory: Option<&Text>) -> Walk {
     if walk.floating {
         walk.open = false;
     } else if let Some(index) = walk.components.iter().position(Text::has_unknown) {
+        let passed_on = walk
+            .components
+            .get(index)
+            .is_some_and(|part| matches!(part.pieces(), [Piece::Unknown(Unknown::Item)]));
+        let behind = walk.components.get(index + 1..).unwrap_or_default();
+        if passed_on && behind.iter().all(|part| !part.has_unknown()) {
+            walk.name = behind.last().cloned();
+        }
         walk.components.truncate(index + 1);
         walk.open = true;
     }

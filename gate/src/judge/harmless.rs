@@ -5,7 +5,7 @@ use crate::model::fact::{EffectKind, Fact, Object, PathObject, Place};
 use crate::model::rule::AllowEntry;
 use crate::model::trace::{Doubt, Invocation, Trace};
 use crate::model::utility::{CarryScope, Language, Utility, VariableClass};
-use crate::model::value::Truth;
+use crate::model::value::{Piece, Text, Truth, Unknown};
 
 /// Whether everything in the trace is known to be harmless.
 pub(super) fn is_harmless(allowed: &[AllowEntry], scene: &Scene<'_>) -> bool {
@@ -91,8 +91,14 @@ fn is_harmless_device(path: &PathObject) -> bool {
 }
 
 fn is_inside(path: &PathObject, kind: EffectKind) -> bool {
-    let known = !path.text.has_unknown()
-        && !path.resolved.iter().any(crate::model::value::Text::has_unknown);
+    // Names that another program passes on stay below the place it was given.
+    let is_known = |text: &Text| {
+        text.pieces().iter().all(|piece| match piece {
+            Piece::Unknown(cause) => *cause == Unknown::Item,
+            _ => true,
+        })
+    };
+    let known = is_known(&path.text) && path.resolved.iter().all(is_known);
     let inside = path.places.iter().all(|(place, _)| {
         matches!(place, Place::Workspace | Place::WorkspaceRoot | Place::Control | Place::Generated)
     });
