@@ -256,23 +256,12 @@ impl Carrier<'_> {
                 ValueKind::Program => {
                     self.code(value, Some(Language::Shell), CodePlace::Helper, carried);
                 }
-                ValueKind::Script => {
-                    let language = language.unwrap_or(Language::Other);
-                    if !has_effect(spec, EffectKind::Execute) {
-                        carried.push(Carried::Program {
-                            language: Language::Other,
-                            text: value.text.clone(),
-                            place: CodePlace::Helper,
-                            site: value.site,
-                        });
-                    }
-                    carried.push(Carried::File {
-                        path: value.clone(),
-                        language,
-                        parameters: Vec::new(),
-                        same_shell: false,
-                    });
-                }
+                ValueKind::Script => carried.push(Carried::File {
+                    path: value.clone(),
+                    language: language.unwrap_or(Language::Other),
+                    parameters: Vec::new(),
+                    same_shell: false,
+                }),
                 _ => {}
             }
         }
@@ -467,7 +456,19 @@ impl Carrier<'_> {
 
     /// A command, and where an option in no table may have taken a word of it, the commands that
     /// begin further on.
-    fn command(&self, words: Vec<Field>, scope: CarryScope, carried: &mut Vec<Carried>) {
+    ///
+    /// Behind an operand, `--` still ends options and `-c` still means shell text (`flock FILE -c
+    /// TEXT`, `distrobox enter NAME -- WORDS`): no program has such a name.
+    fn command(&self, mut words: Vec<Field>, scope: CarryScope, carried: &mut Vec<Carried>) {
+        if words.first().and_then(Field::exact) == Some("--") {
+            words.remove(0);
+        }
+        if matches!(words.first().and_then(Field::exact), Some("-c" | "--command"))
+            && let Some(text) = words.get(1)
+        {
+            self.script(text.text.clone(), CodePlace::Option, scope, text.site, carried);
+            return;
+        }
         if words.is_empty() {
             return;
         }

@@ -487,9 +487,14 @@ impl<'a> Reader<'a> {
             let grammar = entry.grammar.is_some_and(|grammar| {
                 !matches!(grammar, Grammar::Test | Grammar::Mode | Grammar::Filter | Grammar::Dd)
             });
+            let changes = entry.effects.iter().any(|effect| !effect.kind.is_passive())
+                || entry
+                    .operands
+                    .iter()
+                    .flat_map(|operand| &operand.effects)
+                    .any(|effect| !effect.is_passive());
             grammar
-                || !entry.recursive.is_empty()
-                || !entry.force.is_empty()
+                || (changes && !(entry.recursive.is_empty() && entry.force.is_empty()))
                 || entry.options.iter().any(|option| {
                     option.effects.iter().any(|effect| !effect.is_passive())
                         || matches!(
