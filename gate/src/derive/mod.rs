@@ -151,6 +151,12 @@ impl<'a> Deriver<'a> {
             self.effect(&actor, spec);
         }
         for deed in &reading.deeds {
+            if deed.kind == EffectKind::Fill
+                && let DeedObject::Path(text) = &deed.object
+            {
+                self.put(&actor, deed.kind, text, deed.certain, deed.site);
+                continue;
+            }
             let objects = match &deed.object {
                 DeedObject::None => vec![Object::None],
                 DeedObject::Path(text) => self.paths_of(&actor, text, deed.site),

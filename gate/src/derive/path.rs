@@ -32,8 +32,8 @@ struct Walk {
     open: bool,
     /// Whether not even its start is known.
     floating: bool,
-    /// The last component behind an unknown one, where that stands for directories on the way only.
-    name: Option<Text>,
+    /// What follows the unknown component, where something does: the name of what is meant.
+    tail: Option<Text>,
 }
 
 impl<'a> Paths<'a> {
@@ -295,11 +295,16 @@ impl<'a> Paths<'a> {
             .max()
             .unwrap_or(0);
         let path = path.get(skip..).unwrap_or_default();
-        let Some((last, parents)) = path.split_last() else { return Truth::No };
-        // Of names that another program passes on, only what it was asked for is known.
-        let last = walk.name.as_ref().unwrap_or(last);
+        let Some((mut last, mut parents)) = path.split_last() else { return Truth::No };
+        if let Some(tail) = &walk.tail {
+            // Directories that a search passes through say nothing about what it finds.
+            let searched =
+                last.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(Unknown::Item)));
+            parents = if searched { parents } else { path };
+            last = tail;
+        }
         let known = self.knowledge;
-        if (!walk.open || walk.name.is_some())
+        if !last.has_unknown()
             && known
                 .harmless_endings
                 .iter()
@@ -440,14 +445,8 @@ fn walk(text: &Text, directory: Option<&Text>) -> Walk {
     if walk.floating {
         walk.open = false;
     } else if let Some(index) = walk.components.iter().position(Text::has_unknown) {
-        let passed_on = walk
-            .components
-            .get(index)
-            .is_some_and(|part| matches!(part.pieces(), [Piece::Unknown(Unknown::Item)]));
-        let behind = walk.components.get(index + 1..).unwrap_or_default();
-        if passed_on && behind.iter().all(|part| !part.has_unknown()) {
-            walk.name = behind.last().cloned();
-        }
+        let last = walk.components.last().filter(|_| index + 1 < walk.components.len());
+        walk.tail = last.filter(|last| !last.has_unknown()).cloned();
         walk.components.truncate(index + 1);
         walk.open = true;
     }

@@ -85,20 +85,21 @@ fn is_redirection(scene: &Scene<'_>, fact: &Fact) -> bool {
         && scene.trace.accesses.iter().any(|access| access.site == fact.site)
 }
 
+/// Whether nothing in it is unknown but the names a search finds below its start.
+fn is_told(text: &Text) -> bool {
+    text.pieces().iter().all(|piece| match piece {
+        Piece::Unknown(cause) => *cause == Unknown::Item,
+        _ => true,
+    })
+}
+
 fn is_harmless_device(path: &PathObject) -> bool {
     let mut places = path.places.iter();
     places.next() == Some((Place::HarmlessDevice, Truth::Yes)) && places.next().is_none()
 }
 
 fn is_inside(path: &PathObject, kind: EffectKind) -> bool {
-    // Names that another program passes on stay below the place it was given.
-    let is_known = |text: &Text| {
-        text.pieces().iter().all(|piece| match piece {
-            Piece::Unknown(cause) => *cause == Unknown::Item,
-            _ => true,
-        })
-    };
-    let known = is_known(&path.text) && path.resolved.iter().all(is_known);
+    let known = std::iter::once(&path.text).chain(&path.resolved).all(is_told);
     let inside = path.places.iter().all(|(place, _)| {
         matches!(place, Place::Workspace | Place::WorkspaceRoot | Place::Control | Place::Generated)
     });
