@@ -659,9 +659,13 @@ impl<'a> Deriver<'a> {
         let passes_dry = kind.is_passive()
             || matches!(kind, EffectKind::Receive | EffectKind::Send | EffectKind::Connect)
             || matches!(kind, EffectKind::Execute | EffectKind::Privilege);
-        if actor.dry && !passes_dry {
-            return;
-        }
+        // What would happen on this machine is only shown; what talks to another one still does.
+        let stays = kind.is_mutation() || matches!(kind, EffectKind::Discard | EffectKind::Record);
+        let (kind, object) = match (actor.dry && !passes_dry, stays) {
+            (true, true) => return,
+            (true, false) => (EffectKind::Change, Object::None),
+            (false, _) => (kind, object),
+        };
         self.facts.push(Fact {
             kind,
             object,
