@@ -256,6 +256,12 @@ impl Carrier<'_> {
                 ValueKind::Program => {
                     self.code(value, Some(Language::Shell), CodePlace::Helper, carried);
                 }
+                ValueKind::Script if value.exact() == Some("-") => carried.push(Carried::Input {
+                    language: language.unwrap_or(Language::Other),
+                    parameters: Vec::new(),
+                    scope: CarryScope::Local,
+                    site: value.site,
+                }),
                 ValueKind::Script => carried.push(Carried::File {
                     path: value.clone(),
                     language: language.unwrap_or(Language::Other),
