@@ -227,6 +227,16 @@ impl Runner<'_> {
             Some(field) => self.entered(&field.text),
         };
         self.move_to(next);
+        let surely = operand.is_none_or(|field| {
+            field
+                .text
+                .exact()
+                .is_some_and(|path| path.split('/').all(|part| matches!(part, "" | "." | "..")))
+        });
+        if surely {
+            // The home, the root and the directories above are there.
+            return Outcome::known(true);
+        }
         Outcome { status: None, failed: Some(Box::new(before)), leaves: false }
     }
 

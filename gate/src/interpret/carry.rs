@@ -129,7 +129,11 @@ impl Runner<'_> {
                 self.file(&path, language, &parameters, same_shell, name, index, call)
             }
             Carried::Input { language, parameters, scope, site } => {
-                let Some(text) = self.stdin().text().cloned() else { return Outcome::default() };
+                // A shell on its own reads what its caller has on standard input.
+                let text = match self.stdin() {
+                    Stream::Text(text) => text,
+                    Stream::Inherited => Text::unknown(Unknown::Input),
+                };
                 self.code(language, CodePlace::Input, &text, Some(index), site);
                 self.drain();
                 if language != Language::Shell {

@@ -51,6 +51,9 @@ pub fn run_script(
     runner.trace
 }
 
+/// Passes of a counting loop that are followed one by one.
+const COUNTED_PASSES: usize = 64;
+
 /// What is known when a command is done. The runner's state is the one after success.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
@@ -391,8 +394,8 @@ impl<'a> Runner<'a> {
                 self.repeat(
                     false,
                     |runner| {
-                        runner.arithmetic(test);
-                        Outcome::default()
+                        let value = runner.arithmetic(test);
+                        Outcome { status: value.map(|value| value != 0), ..Outcome::default() }
                     },
                     Some(update),
                     body,
@@ -456,10 +459,10 @@ impl<'a> Runner<'a> {
                     runner.settle(&outcome);
                     runner.release(place);
                 });
-                self.state.put(
-                    name,
-                    state::Variable::new(Value::Scalar(Text::unknown(Unknown::Arithmetic))),
-                );
+                let end = || Text::unknown(Unknown::Arithmetic);
+                let ends =
+                    Value::Indexed { elements: [(0, end()), (1, end())].into(), open: false };
+                self.state.put(name, state::Variable::new(ends));
                 Outcome::known(true)
             }
         };
@@ -534,9 +537,10 @@ impl<'a> Runner<'a> {
             }
             let consumed = self.unread() < left;
             let end = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
-            // A list that reads a known text to its end is followed line by line; any other list
-            // is taken to go either way.
-            let counted = consumed && outcome.status == Some(true);
+            // A list that reads a known text to its end is followed line by line, and a counting
+            // loop pass by pass; any other list is taken to go either way.
+            let counts = consumed || (update.is_some() && passes < COUNTED_PASSES);
+            let counted = counts && outcome.status == Some(true);
             if outcome.status != Some(true) || !counted {
                 ends = Some(match ends.take() {
                     Some(other) => other.join(&end),
@@ -558,7 +562,7 @@ impl<'a> Runner<'a> {
             if !counted {
                 doubtful += 1;
                 self.join(&before);
-                if doubtful >= 2 {
+                if doubtful >= 2 || self.state == before {
                     break;
                 }
                 self.state.widen_from(&before);
