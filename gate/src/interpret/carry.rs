@@ -418,6 +418,16 @@ impl Runner<'_> {
                 }
                 return;
             }
+            "mkfifo" => {
+                for operand in &reading.operands {
+                    for key in self.keys(&operand.text) {
+                        let contents = self.piped.get(&key).cloned();
+                        self.pipes.insert(key.clone());
+                        self.state.write_file(key, contents.unwrap_or_else(|| vec![Text::empty()]));
+                    }
+                }
+                return;
+            }
             "cp" | "mv" | "ln" | "install" | "rsync" | "scp" => {
                 self.copies(&reading.operands, &name);
                 return;

@@ -100,6 +100,7 @@ impl Runner<'_> {
                     append(capture, text, limit);
                 }
             }
+            Target::File(key) if outside_input(&key) == Unknown::Network => {}
             Target::File(key) => {
                 let mut contents = self.state.files.get(&key).cloned().unwrap_or_default();
                 if contents.is_empty() {
@@ -301,6 +302,10 @@ impl Runner<'_> {
                         let keys = self.keys(&field.text);
                         let adds = matches!(operator, Operator::Append | Operator::AppendAndError);
                         for key in &keys {
+                            // A connection and a named pipe have no content to truncate.
+                            if outside_input(key) == Unknown::Network || self.pipes.contains(key) {
+                                continue;
+                            }
                             let known = self.state.files.contains_key(key);
                             if adds && !known {
                                 // What the file held before is not known.

@@ -13,6 +13,7 @@ mod producer;
 mod simple;
 mod state;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::expand::Mode;
@@ -44,10 +45,15 @@ pub fn run_script(
     limits: &Limits,
 ) -> Trace {
     let mut runner = Runner::new(context, catalog, limits);
-    runner.trace.sources.push(Source { text: text.to_owned(), origin: None });
-    runner.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
-    runner.script(&parsed.script);
-    runner.flush(0, None);
+    runner.whole(text, parsed);
+    let piped = runner.piped();
+    if piped.is_empty() {
+        return runner.trace;
+    }
+    // What is written into a named pipe reaches readers that come earlier in the text.
+    let mut runner = Runner::new(context, catalog, limits);
+    runner.piped = piped;
+    runner.whole(text, parsed);
     runner.trace
 }
 
@@ -107,6 +113,10 @@ struct Runner<'a> {
     pending: Vec<environ::Pending>,
     /// The next number of a path for a process substitution.
     next_path: u32,
+    /// Named pipes this text has made.
+    pipes: BTreeSet<Text>,
+    /// What an earlier run has found to be written into them.
+    piped: BTreeMap<Text, Vec<Text>>,
     /// Texts that are evaluated as prompts at the moment, so that none evaluates itself.
     prompting: bool,
 }
@@ -131,8 +141,29 @@ impl<'a> Runner<'a> {
             escaped: None,
             pending: Vec::new(),
             next_path: 63,
+            pipes: BTreeSet::new(),
+            piped: BTreeMap::new(),
             prompting: false,
         }
+    }
+
+    fn whole(&mut self, text: &str, parsed: &Parsed) {
+        self.trace.sources.push(Source { text: text.to_owned(), origin: None });
+        self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
+        self.script(&parsed.script);
+        self.flush(0, None);
+    }
+
+    /// What this text has written into its named pipes.
+    fn piped(&self) -> BTreeMap<Text, Vec<Text>> {
+        self.pipes
+            .iter()
+            .filter_map(|key| {
+                let contents = self.state.files.get(key)?;
+                let written = contents.iter().any(|content| !content.is_empty());
+                written.then(|| (key.clone(), contents.clone()))
+            })
+            .collect()
     }
 
     fn site(&self, span: Span) -> Site {
@@ -443,6 +474,9 @@ impl<'a> Runner<'a> {
             }
             CommandKind::Arithmetic(expression) => {
                 let value = self.arithmetic(expression);
+                if value.is_none() {
+                    self.nested_subshells(expression);
+                }
                 Outcome { status: value.map(|value| value != 0), ..Outcome::default() }
             }
             CommandKind::Conditional(condition) => {
@@ -472,7 +506,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Puts the descriptors of an outer command back, in the state of failure too.
-    fn restore_descriptors(&mut self, saved: std::collections::BTreeMap<u32, Target>) {
+    fn restore_descriptors(&mut self, saved: BTreeMap<u32, Target>) {
         self.state.descriptors = saved;
     }
 
@@ -699,6 +733,25 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// `((` that is no expression is two subshells to other shells, and to bash where the brackets
+    /// do not close together: a text that begins with the name of a program is followed too.
+    fn nested_subshells(&mut self, expression: &Word) {
+        let Some(source) = self.trace.sources.get(self.source.0 as usize) else { return };
+        let text = expression.span.of(&source.text).trim_start_matches(['(', ' ', '\t']);
+        let text = text.trim_end_matches([')', ' ', '\t']);
+        let names_program = text
+            .split_once([' ', '\t'])
+            .is_some_and(|(first, _)| self.catalog.find(first).is_some());
+        if names_program {
+            let text = text.to_owned();
+            let site = self.site(expression.span);
+            self.isolated(|runner| {
+                let outcome = runner.source_text(&text, site);
+                runner.settle(&outcome);
+            });
+        }
+    }
+
     /// Defines a function; its body counts even if it is never called.
     fn define(&mut self, name: &str, body: &Command) {
         let function = Rc::new(state::Function {
@@ -710,7 +763,7 @@ impl<'a> Runner<'a> {
         self.isolated(|runner| {
             runner.state.positional = Rc::new((Vec::new(), true));
             runner.state.descriptors.clear();
-            runner.state.hidden.push(std::collections::BTreeMap::new());
+            runner.state.hidden.push(BTreeMap::new());
             runner.calls.push(name.to_owned());
             let outcome = runner.command(body);
             runner.settle(&outcome);
@@ -742,7 +795,7 @@ impl<'a> Runner<'a> {
         for function in &bodies {
             self.state = before.clone();
             self.state.positional = Rc::new((positional.clone(), open));
-            self.state.hidden.push(std::collections::BTreeMap::new());
+            self.state.hidden.push(BTreeMap::new());
             self.calls.push(name.to_owned());
             let source = std::mem::replace(&mut self.source, function.source);
             let outcome = self.command(&function.body);
