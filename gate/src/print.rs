@@ -591,11 +591,19 @@ fn ansi_quote(text: &str) -> String {
                 quoted.push(c);
             }
             '\n' => quoted.push_str("\\n"),
-            _ if c.is_ascii_control() => quoted.push_str(&format!("\\x{code:02x}")),
-            '\u{f780}'..='\u{f7ff}' => quoted.push_str(&format!("\\x{:02x}", code - 0xf700)),
+            _ if c.is_ascii_control() => push_byte(&mut quoted, code),
+            '\u{f780}'..='\u{f7ff}' => push_byte(&mut quoted, code - 0xf700),
             _ => quoted.push(c),
         }
     }
     quoted.push('\'');
     quoted
+}
+
+/// Appends `\x` and two digits.
+fn push_byte(text: &mut String, byte: u32) {
+    text.push_str("\\x");
+    for shift in [4, 0] {
+        text.extend(char::from_digit(byte >> shift & 0xf, 16));
+    }
 }

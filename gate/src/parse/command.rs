@@ -197,7 +197,8 @@ impl Reader<'_> {
         let second = self.quoted(Quoted::Clause);
         let semicolons = semicolon && self.eat(";");
         let third = self.quoted(Quoted::Paren);
-        if !self.failed() && !(semicolons && self.eat("))")) {
+        let closed = semicolons && self.eat("))");
+        if !closed && !self.failed() {
             if self.peek().is_none() {
                 self.open_quote("((", start);
             } else {
@@ -348,13 +349,10 @@ impl Reader<'_> {
             self.pos = after;
             self.blanks();
         }
-        let body = match self.command() {
-            Some(body) => body,
-            None => {
-                self.expected("a command");
-                none(self)
-            }
-        };
+        let body = self.command().unwrap_or_else(|| {
+            self.expected("a command");
+            none(self)
+        });
         self.ascend();
         let span = self.place_of(start, start + 1).to(body.span);
         let kind = CommandKind::Coprocess { name, body: Box::new(body) };

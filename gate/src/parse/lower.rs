@@ -110,13 +110,11 @@ impl Reader<'_> {
                 break;
             };
             self.newlines();
-            match self.pipeline() {
-                Some(pipeline) => rest.push((operator, pipeline)),
-                None => {
-                    self.expected("a command");
-                    break;
-                }
-            }
+            let Some(pipeline) = self.pipeline() else {
+                self.expected("a command");
+                break;
+            };
+            rest.push((operator, pipeline));
         }
         Some(AndOrList { first, rest })
     }
@@ -192,13 +190,11 @@ impl Reader<'_> {
                 self.blanks();
                 self.time_options(behind);
             }
-            match self.command() {
-                Some(command) => stages.push(Stage { command, pipes_error: false }),
-                None => {
-                    self.expected("a command");
-                    return;
-                }
-            }
+            let Some(command) = self.command() else {
+                self.expected("a command");
+                return;
+            };
+            stages.push(Stage { command, pipes_error: false });
         }
     }
 
@@ -254,13 +250,14 @@ impl Reader<'_> {
                 redirections.push(redirection);
                 continue;
             }
-            if byte == b'(' && redirections.is_empty() && simple.assignments.is_empty() {
-                if let [name] = simple.words.as_slice()
-                    && self.eat("(")
-                {
-                    let name = self.function_name(name);
-                    return Some(self.function_behind_name(start, name));
-                }
+            let alone = redirections.is_empty() && simple.assignments.is_empty();
+            if byte == b'('
+                && alone
+                && let [name] = simple.words.as_slice()
+                && self.eat("(")
+            {
+                let name = self.function_name(name);
+                return Some(self.function_behind_name(start, name));
             }
             let process = matches!(byte, b'<' | b'>');
             if is_metacharacter(byte) && !process {

@@ -48,15 +48,14 @@ impl Reader<'_> {
         if !self.descend_bracket(start, b'{', b'}') {
             return unread(self, start);
         }
-        let part = match self.peek() {
-            Some(b' ' | b'\t' | b'\n' | b'|') => self.brace_substitution(start),
-            _ => {
-                let parameter = self.parameter(start, context);
-                if !self.eat("}") {
-                    self.open_quote("${", start);
-                }
-                Part::Parameter(Box::new(parameter), self.span(start))
+        let part = if let Some(b' ' | b'\t' | b'\n' | b'|') = self.peek() {
+            self.brace_substitution(start)
+        } else {
+            let parameter = self.parameter(start, context);
+            if !self.eat("}") {
+                self.open_quote("${", start);
             }
+            Part::Parameter(Box::new(parameter), self.span(start))
         };
         self.ascend();
         part

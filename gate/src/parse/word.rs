@@ -35,7 +35,7 @@ pub(super) const fn continues_name(byte: u8) -> bool {
 /// Parts that are gathered, and the plain text behind the last one.
 #[derive(Default)]
 pub(super) struct Parts {
-    parts: Vec<Part>,
+    done: Vec<Part>,
     text: String,
     start: usize,
 }
@@ -50,12 +50,12 @@ impl Parts {
     fn flush(&mut self, reader: &Reader<'_>) {
         if !self.text.is_empty() {
             let span = reader.span(self.start);
-            self.parts.push(Part::Literal(std::mem::take(&mut self.text), span));
+            self.done.push(Part::Literal(std::mem::take(&mut self.text), span));
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.text.is_empty()
+        self.done.is_empty() && self.text.is_empty()
     }
 }
 
@@ -81,8 +81,7 @@ impl Reader<'_> {
         // Parentheses of extended globs and regular expressions, brackets of a subscript.
         let mut open = 0usize;
         let group_start = self.pos;
-        loop {
-            let Some(byte) = self.peek() else { break };
+        while let Some(byte) = self.peek() {
             let start = self.pos;
             if is_plain(byte) {
                 self.plain_run(&mut out);
@@ -104,32 +103,32 @@ impl Reader<'_> {
                 _ if process => {
                     out.flush(self);
                     let part = self.process_substitution(byte == b'>');
-                    out.parts.push(part);
+                    out.done.push(part);
                 }
                 b'\\' => {
                     out.flush(self);
                     self.pos += 1;
                     let text = self.next_char().map_or_else(|| "\\".to_owned(), String::from);
-                    out.parts.push(Part::Escaped(text, self.span(start)));
+                    out.done.push(Part::Escaped(text, self.span(start)));
                 }
                 b'\'' => {
                     out.flush(self);
                     self.pos += 1;
                     let text = self.single_quoted(start);
-                    out.parts.push(Part::SingleQuoted(text.to_owned(), self.span(start)));
+                    out.done.push(Part::SingleQuoted(text.to_owned(), self.span(start)));
                 }
                 b'"' => {
                     out.flush(self);
                     self.pos += 1;
                     let parts = self.double_quoted(start);
-                    out.parts.push(Part::DoubleQuoted(parts, self.span(start)));
+                    out.done.push(Part::DoubleQuoted(parts, self.span(start)));
                 }
                 b'`' | b'$' => self.expansion(byte, Context::Plain, &mut out),
                 b'=' if out.is_empty() && stop == Stop::Meta && self.nth(1) == Some(b'(') => {
                     self.pos += 1;
                     self.gap(GapCause::OtherShell("=(...)"), start, self.pos);
                     let part = self.process_substitution_inside(start, false);
-                    out.parts.push(part);
+                    out.done.push(part);
                 }
                 b'?' | b'*' | b'+' | b'@' | b'!' if self.opens_group(stop, byte) => {
                     out.open(start);
@@ -163,7 +162,7 @@ impl Reader<'_> {
             self.open_quote("(", group_start);
         }
         out.flush(self);
-        out.parts
+        out.done
     }
 
     /// Whether a glob character and the parenthesis behind it open a group. Without the option the
@@ -227,8 +226,7 @@ impl Reader<'_> {
             Quoted::Text => Context::Text,
             _ => Context::Expression,
         };
-        loop {
-            let Some(byte) = self.peek() else { break };
+        while let Some(byte) = self.peek() {
             let start = self.pos;
             if is_plain(byte) {
                 self.plain_run(&mut out);
@@ -258,7 +256,7 @@ impl Reader<'_> {
                     out.flush(self);
                     self.pos += 1;
                     let parts = self.double_quoted(start);
-                    out.parts.push(Part::DoubleQuoted(parts, self.span(start)));
+                    out.done.push(Part::DoubleQuoted(parts, self.span(start)));
                 }
                 b'`' | b'$' => self.expansion(byte, context, &mut out),
                 b'\\' => {
@@ -272,7 +270,7 @@ impl Reader<'_> {
                         out.flush(self);
                         self.pos += 1;
                         let text = self.next_char().map(String::from).unwrap_or_default();
-                        out.parts.push(Part::Escaped(text, self.span(start)));
+                        out.done.push(Part::Escaped(text, self.span(start)));
                     } else {
                         out.open(start);
                         self.pos += 1;
@@ -288,7 +286,7 @@ impl Reader<'_> {
             }
         }
         out.flush(self);
-        out.parts
+        out.done
     }
 
     /// Reads the rest of `'...'`.
@@ -323,7 +321,7 @@ impl Reader<'_> {
         let start = self.pos;
         let part =
             if byte == b'`' { Some(self.backquoted(start, context)) } else { self.dollar(context) };
-        out.parts.extend(part);
+        out.done.extend(part);
     }
 
     /// Whether the `$` that comes next begins an expansion or a quote.
@@ -600,9 +598,9 @@ impl Reader<'_> {
                 other => {
                     if !out.text.is_empty() {
                         let text = std::mem::take(&mut out.text);
-                        out.parts.push(Part::Literal(text, Span::new(behind, span.start)));
+                        out.done.push(Part::Literal(text, Span::new(behind, span.start)));
                     }
-                    out.parts.push(other);
+                    out.done.push(other);
                     behind = span.end;
                     // The plain text that follows begins where this part ended.
                     out.start = start + (behind - self.map(start));
