@@ -277,10 +277,11 @@ impl Ours {
         for part in parts {
             let span = part.span();
             match part {
-                Part::Literal(..)
-                | Part::Escaped(..)
-                | Part::SingleQuoted(..)
-                | Part::AnsiQuoted(..) => {}
+                // S19: what stands behind an escaped blank is taken for a word of its own.
+                Part::Escaped(..) => {
+                    self.ends.insert(span.end);
+                }
+                Part::Literal(..) | Part::SingleQuoted(..) | Part::AnsiQuoted(..) => {}
                 Part::DoubleQuoted(inner, _) | Part::LocaleQuoted(inner, _) => self.parts(inner),
                 Part::Parameter(parameter, _) => {
                     self.ends.insert(span.end);

@@ -275,6 +275,13 @@ impl Reader<'_> {
                         out.open(start);
                         self.pos += 1;
                         out.text.push('\\');
+                        // A bracket behind a backslash does not count in arithmetic.
+                        if context == Context::Expression
+                            && let Some(bracket @ (b'(' | b')' | b'[' | b']')) = self.peek()
+                        {
+                            self.pos += 1;
+                            out.text.push(char::from(bracket));
+                        }
                     }
                 }
                 _ => {
