@@ -1,5 +1,6 @@
 //! Tests.
 mod corpus;
+#[cfg(test)]
 mod parse;
 mod rules;
 mod scorecard;
