@@ -78,9 +78,12 @@ impl Runner<'_> {
                     arrays: if transparent { shift_arrays(call) } else { Vec::new() },
                     accesses: self.trace.accesses.len(),
                 };
+                let connected = scope == CarryScope::Local && self.is_network(index);
                 let work = |runner: &mut Self| {
                     runner.enter(scope, directory.as_ref());
-                    if !takes_input {
+                    if connected {
+                        runner.connect();
+                    } else if !takes_input {
                         runner.state.descriptors.insert(0, Target::Inherited);
                     }
                     runner.call_fields(&inner)
@@ -115,8 +118,12 @@ impl Runner<'_> {
                 if same_shell {
                     return self.source_text(&known, site);
                 }
+                let connected = scope == CarryScope::Local && self.is_network(index);
                 self.isolated(|runner| {
                     runner.enter(scope, directory.as_ref());
+                    if connected {
+                        runner.connect();
+                    }
                     runner.shell_text(&known, &parameters, name, call, site);
                 });
                 Outcome::default()
@@ -152,6 +159,27 @@ impl Runner<'_> {
                 Outcome::default()
             }
         }
+    }
+
+    /// A program that a connection starts reads the connection.
+    fn connect(&mut self) {
+        let input = self.input(Text::unknown(Unknown::Network));
+        self.state.descriptors.insert(0, Target::Input(input));
+    }
+
+    /// Whether what an invocation passes on comes over the network.
+    fn is_network(&self, index: usize) -> bool {
+        self.trace
+            .invocations
+            .get(index)
+            .and_then(|invocation| invocation.utility)
+            .and_then(|id| self.catalog.get(id))
+            .is_some_and(|utility| {
+                let connects = |kinds: &[EffectKind]| kinds.contains(&EffectKind::Connect);
+                utility.output == Output::Network
+                    || utility.effects.iter().any(|effect| effect.kind == EffectKind::Connect)
+                    || utility.operands.iter().any(|operand| connects(&operand.effects))
+            })
     }
 
     /// The scope and directory of what is carried.
