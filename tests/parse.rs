@@ -278,10 +278,12 @@ fn mutated() -> impl Strategy<Value = String> {
                 line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
             let (a, b) = (places[from.index(places.len())], places[to.index(places.len())]);
             let (a, b) = (a.min(b), a.max(b));
+            let (start, behind) = line.split_at(a);
+            let (middle, end) = behind.split_at(b - a);
             match kind {
-                0 => format!("{}{piece}{}", &line[..a], &line[a..]),
-                1 => format!("{}{}", &line[..a], &line[b..]),
-                2 => format!("{}{}{}", &line[..b], &line[a..b], &line[b..]),
+                0 => format!("{start}{piece}{behind}"),
+                1 => format!("{start}{end}"),
+                2 => format!("{start}{middle}{middle}{end}"),
                 _ => line,
             }
         })
@@ -325,9 +327,9 @@ fn shape(script: &Script) -> String {
     let mut shape = String::new();
     let debug = format!("{script:?}");
     let mut rest = debug.as_str();
-    while let Some(at) = rest.find("Span { start: ") {
-        shape.push_str(&rest[..at]);
-        rest = rest[at..].split_once('}').map_or("", |(_, rest)| rest);
+    while let Some((before, span)) = rest.split_once("Span { start: ") {
+        shape.push_str(before);
+        rest = span.split_once('}').map_or("", |(_, rest)| rest);
     }
     shape.push_str(rest);
     shape
