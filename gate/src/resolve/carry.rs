@@ -196,6 +196,32 @@ pub(super) fn assignment(field: &Field) -> Option<(String, Text)> {
     Some((name.to_owned(), super::read::part(field, at + 1).text))
 }
 
+/// Adds a script that an interpreter is given. A path of an open descriptor is no file: what stands
+/// behind it is code on an input.
+pub(super) fn script_file(
+    path: &Field,
+    language: Language,
+    parameters: Vec<Field>,
+    same_shell: bool,
+    carried: &mut Vec<Carried>,
+) {
+    let site = path.site;
+    if let Some(known) = path.exact() {
+        if known == "/dev/stdin" || known == "/dev/fd/0" || known == "/proc/self/fd/0" {
+            let scope = CarryScope::Local;
+            carried.push(Carried::Input { language, parameters, scope, site });
+            return;
+        }
+    }
+    let open = path.text.prefix();
+    let open = open.starts_with("/dev/fd/") || open.starts_with("/proc/self/fd/");
+    if open && language != Language::Shell {
+        let text = Text::unknown(Unknown::Input);
+        carried.push(Carried::Program { language, text, place: CodePlace::Input, site });
+    }
+    carried.push(Carried::File { path: path.clone(), language, parameters, same_shell });
+}
+
 /// Words joined by a blank, as a shell text.
 pub(super) fn join(words: &[Field]) -> Text {
     let mut text = Text::empty();
@@ -341,12 +367,9 @@ impl Carrier<'_> {
                 ValueKind::Code => {
                     self.code(operand, utility.language, CodePlace::Operand, carried);
                 }
-                ValueKind::Script if operand.exact() != Some("-") => carried.push(Carried::File {
-                    path: operand.clone(),
-                    language: utility.language.unwrap_or(Language::Other),
-                    parameters: self.reading.operands.iter().skip(index + 1).cloned().collect(),
-                    same_shell: utility.builtin,
-                }),
+                ValueKind::Script if operand.exact() != Some("-") => {
+                    self.script_operand(index, operand, carried);
+                }
                 ValueKind::Command => {
                     let words = self.reading.operands.iter().skip(index).cloned().collect();
                     self.command(words, CarryScope::Local, carried);
@@ -355,6 +378,22 @@ impl Carrier<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// A script among the operands. A script of a name that is known here is also read as that
+    /// utility (`python3 manage.py migrate`, `ruby bin/rails db:drop`).
+    fn script_operand(&self, index: usize, path: &Field, carried: &mut Vec<Carried>) {
+        let utility = self.scene.utility;
+        let language = utility.language.unwrap_or(Language::Other);
+        let parameters: Vec<Field> =
+            self.reading.operands.iter().skip(index + 1).cloned().collect();
+        let base = path.exact().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        if language != Language::Shell && self.scene.catalog.find(base).is_some() {
+            let mut words = vec![Field::literal(base, path.site)];
+            words.extend(parameters.iter().cloned());
+            carried.push(self.one(words, CarryScope::Local));
+        }
+        script_file(path, language, parameters, utility.builtin, carried);
     }
 
     /// An interpreter's script operand or standard input, unless an option gives the code.
@@ -375,12 +414,7 @@ impl Carrier<'_> {
         match first {
             Some(first) if first.exact() != Some("-") => {
                 if first_spec.is_none() {
-                    carried.push(Carried::File {
-                        path: first.clone(),
-                        language,
-                        parameters: rest(),
-                        same_shell: false,
-                    });
+                    self.script_operand(0, first, carried);
                     return;
                 }
                 if first_spec.is_some_and(|spec| {
@@ -391,7 +425,9 @@ impl Carrier<'_> {
             }
             _ => {}
         }
-        if utility.input == Input::Code {
+        // Beside an operand, code is read from an input that is given, not from a terminal.
+        let fed = self.scene.surroundings.input.text().is_some();
+        if utility.input == Input::Code && (fed || first_spec.is_none()) {
             carried.push(Carried::Input {
                 language,
                 parameters: rest(),

@@ -5,6 +5,7 @@ use crate::model::fact::CodePlace;
 use crate::model::trace::{Carried, Doubt, OptionUse, Reading};
 use crate::model::utility::{CarryScope, Language, OptionSpec, ValueArity};
 use crate::model::value::{Field, Truth};
+use crate::resolve::carry::script_file;
 use crate::resolve::grammar::Scene;
 
 /// Replaces what the tables read: in a shell, values of `o` and `O` stand behind the whole cluster
@@ -42,12 +43,9 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         result.operands = words.collect();
         match result.operands.split_first() {
             _ if checks => {}
-            Some((path, parameters)) if !input => carried.push(Carried::File {
-                path: path.clone(),
-                language: Language::Shell,
-                parameters: parameters.to_vec(),
-                same_shell: false,
-            }),
+            Some((path, parameters)) if !input => {
+                script_file(path, Language::Shell, parameters.to_vec(), false, carried);
+            }
             _ => carried.push(Carried::Input {
                 language: Language::Shell,
                 parameters: result.operands.clone(),
