@@ -2,11 +2,12 @@
 //! git-config(1), Git 2.47).
 
 use crate::model::fact::{CodePlace, EffectKind};
-use crate::model::trace::{Carried, Doubt, Reading};
+use crate::model::trace::{Carried, DeedObject, Doubt, Reading};
 use crate::model::utility::{CarryScope, Language};
-use crate::model::value::{Field, Text};
+use crate::model::value::{Field, Text, Truth};
 use crate::resolve::grammar::words::{
-    after, code_file, command, on_path, on_text, plain_words, program, script, split, split_all,
+    after, code_file, command, deed, on_path, on_text, plain_words, program, script, split,
+    split_all,
 };
 
 /// Where the sub-command stands among the words behind `git`, and its `-c` settings.
@@ -107,6 +108,9 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         .is_some_and(|name| matches!(name, "show" | "cat-file" | "blame" | "diff"))
     {
         read_objects(own, reading);
+    }
+    if subcommand.and_then(Field::exact) == Some("checkout") {
+        read_checkout(own, reading);
     }
     for word in own {
         if matches!(word.exact(), Some("--ext-diff" | "--textconv" | "--filters")) {
@@ -273,6 +277,40 @@ fn read_config(words: &[Field], carried: &mut Vec<Carried>) {
             apply(&name, &value.text, value, carried);
         }
     }
+}
+
+/// `git checkout` with paths overwrites what is not recorded: words behind `--` are paths, and a
+/// lone word that ends as a file or a directory does may be one.
+fn read_checkout(words: &[Field], reading: &mut Reading) {
+    let names_branch = words
+        .iter()
+        .any(|word| matches!(word.exact(), Some("-b" | "-B" | "--orphan" | "-t" | "--track")));
+    let mut behind = false;
+    let mut found = Truth::No;
+    for word in words {
+        if behind || (!names_branch && ends_as_path(word)) {
+            found = found.or(if behind { Truth::Yes } else { Truth::Maybe });
+        }
+        behind |= word.exact() == Some("--");
+    }
+    if found.is_possible()
+        && let Some(first) = words.first()
+    {
+        let mut discard = deed(EffectKind::Discard, DeedObject::None, first.site);
+        discard.certain = found;
+        reading.deeds.push(discard);
+    }
+}
+
+/// A slash at the end, or a dot and a few characters that begin with a letter.
+fn ends_as_path(word: &Field) -> bool {
+    let Some(text) = word.exact().filter(|text| !text.starts_with('-')) else { return false };
+    text.ends_with('/')
+        || text.rsplit_once('.').is_some_and(|(_, end)| {
+            end.len() <= 5
+                && end.starts_with(|first: char| first.is_ascii_alphabetic())
+                && end.chars().all(|other| other.is_ascii_alphanumeric())
+        })
 }
 
 /// `REVISION:PATH` reads a recorded file; its name says whether it holds secrets.
