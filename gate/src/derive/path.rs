@@ -56,7 +56,6 @@ impl<'a> Paths<'a> {
         if matches!(text.pieces(), [Piece::Unknown(Unknown::ProcessPath)]) {
             object.resolved.push(text.clone());
             object.places.raise(Place::HarmlessDevice, Truth::Yes);
-            object.named = Truth::Yes;
             return object;
         }
         if text.is_empty() {
