@@ -43,8 +43,12 @@ pub fn is_reader(scene: &Scene<'_>, index: usize) -> bool {
 fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
     let program = invocation.name.as_deref().unwrap_or_default();
     let entry = invocation.utility.and_then(|id| scene.catalog.get(id));
-    entry.is_some_and(|utility| invocation.reading.inert || is_no_interpreter(utility))
-        && !invocation.folded
+    entry.is_some_and(|utility| {
+        // An interpreter with nothing to run runs what it reads from its input.
+        invocation.reading.inert
+            || !invocation.reading.operands.is_empty()
+            || is_no_interpreter(utility)
+    }) && !invocation.folded
         && !invocation.shadowed
         && invocation.scope == CarryScope::Local
         && invocation.reading.doubts.iter().all(|doubt| is_pattern(invocation, doubt))
