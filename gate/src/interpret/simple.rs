@@ -14,7 +14,7 @@ use crate::model::script::{
 };
 use crate::model::span::{Site, Span};
 use crate::model::trace::{Invocation, Setting, Stream};
-use crate::model::utility::{Language, Output, VariableClass};
+use crate::model::utility::{Language, Output};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Unknown, Value};
 use crate::resolve::{Resolved, Surroundings, resolve};
 
@@ -689,11 +689,8 @@ impl Runner<'_> {
     /// Whether programs run or load what the variable says. Such a variable is usually in the
     /// environment already, so that a plain assignment reaches programs too.
     fn is_listed_variable(&self, name: &str) -> bool {
-        self.catalog.variables.iter().any(|spec| {
-            spec.class != VariableClass::Harmless
-                && (spec.name == name
-                    || spec.name.strip_suffix('*').is_some_and(|start| name.starts_with(start)))
-        })
+        let (names, starts) = &self.listed;
+        names.contains(name) || starts.iter().any(|start| name.starts_with(start))
     }
 
     /// What follows from a new value of a variable.
