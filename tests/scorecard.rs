@@ -56,7 +56,7 @@ const HEAD: &str = "| | cases | right | ran unasked | asked, not refused | refus
 
 #[test]
 fn the_scorecard_is_fresh() {
-    let fresh = scorecard();
+    let fresh = scorecard().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/scorecard.md");
     if std::env::var_os("SCORECARD").is_some_and(|value| value == "write") {
         std::fs::write(&path, &fresh).unwrap();
@@ -76,9 +76,9 @@ fn the_scorecard_is_fresh() {
     );
 }
 
-fn scorecard() -> String {
+fn scorecard() -> Result<String, String> {
     let gate = Gate::builtin();
-    let cases = cases().unwrap_or_else(|error| panic!("{error}"));
+    let cases = cases()?;
     let mut topics: BTreeMap<&str, Tally> = BTreeMap::new();
     for case in &cases {
         let worst = check(gate, case).first().map(|failure| failure.wrong);
@@ -86,7 +86,7 @@ fn scorecard() -> String {
     }
     let mut held = Tally::default();
     let mut by_outcome: BTreeMap<&str, Tally> = BTreeMap::new();
-    for line in held_out().unwrap_or_else(|error| panic!("{error}")) {
+    for line in held_out()? {
         let verdict = answer(gate, &line.cmd, None, Preset::Protocol);
         let wrong = compare(line.outcome, &[], Outcome::of(verdict.decision));
         held.count(wrong);
@@ -123,5 +123,5 @@ fn scorecard() -> String {
             text.push_str(&tally.row(topic.trim_start_matches(&prefix)));
         }
     }
-    text
+    Ok(text)
 }
