@@ -143,6 +143,7 @@ fn unescape(text: &str, dialect: Dialect, out: &mut Out) -> Option<End> {
 
 /// One conversion of a format.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag a conversion has")]
 struct Conversion {
     minus: bool,
     plus: bool,
@@ -236,6 +237,10 @@ fn pass(
     unescape(rest, Dialect::Format, out)
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether it is modelled, the inner whether it is there"
+)]
 fn number(
     chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
     arguments: &mut std::slice::Iter<'_, Field>,

@@ -443,6 +443,10 @@ impl Command {
     }
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether it is modelled, the inner whether it is there"
+)]
 fn substitute(
     line: &str,
     expression: &Expression,
@@ -486,6 +490,10 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    #[expect(
+        clippy::option_option,
+        reason = "the outer says whether it is modelled, the inner whether it is there"
+    )]
     /// The next command; `None` outside where a construct is not modelled, inside at the end.
     fn command(&mut self) -> Option<Option<Command>> {
         while self.chars.next_if(|c| c.is_ascii_whitespace() || *c == ';').is_some() {}
@@ -517,6 +525,10 @@ impl Parser<'_> {
         Some(Some(Command { from, to, negated, action, open: None }))
     }
 
+    #[expect(
+        clippy::option_option,
+        reason = "the outer says whether it is modelled, the inner whether it is there"
+    )]
     fn address(&mut self) -> Option<Option<Address>> {
         match self.chars.peek() {
             Some('0'..='9') => {
@@ -583,7 +595,7 @@ impl Parser<'_> {
         let pattern = self.part(delimiter)?;
         let replacement = self.replacement(delimiter)?;
         let (mut global, mut print, mut fold, mut nth) = (false, false, false, 1);
-        while let Some(flag) = self.chars.next_if(|c| c.is_ascii_alphanumeric()) {
+        while let Some(flag) = self.chars.next_if(char::is_ascii_alphanumeric) {
             match flag {
                 'g' => global = true,
                 'p' if !print => print = true,
@@ -683,15 +695,14 @@ pub(super) fn awk(call: &Call<'_>) -> Option<Text> {
     }
     let condition = match pattern.trim() {
         "" => None,
-        text => Some(match text.strip_prefix("NR") {
-            Some(rest) => Address::Number(rest.trim().strip_prefix("==")?.trim().parse().ok()?),
-            None => {
-                let inner = text.strip_prefix('/')?.strip_suffix('/')?;
-                if inner.contains(['/', '\\']) {
-                    return None;
-                }
-                Address::Match(Expression::new(inner, Syntax::Extended, false, false)?)
+        text => Some(if let Some(rest) = text.strip_prefix("NR") {
+            Address::Number(rest.trim().strip_prefix("==")?.trim().parse().ok()?)
+        } else {
+            let inner = text.strip_prefix('/')?.strip_suffix('/')?;
+            if inner.contains(['/', '\\']) {
+                return None;
             }
+            Address::Match(Expression::new(inner, Syntax::Extended, false, false)?)
         }),
     };
     let items = print_items(body)?;

@@ -137,7 +137,7 @@ pub(super) fn seq(call: &Call<'_>) -> Option<Text> {
             "-s" => separator = words.next()?,
             _ if word.starts_with("-s") => separator = word.strip_prefix("-s")?,
             _ if word.starts_with("--separator=") => {
-                separator = word.strip_prefix("--separator=")?
+                separator = word.strip_prefix("--separator=")?;
             }
             _ => {
                 // Numbers in another notation have a format of their own.
@@ -220,7 +220,7 @@ pub(super) fn wc(call: &Call<'_>) -> Option<Text> {
     let [(letter, _)] = arguments.options.as_slice() else { return None };
     let bytes = call.source_bytes(&arguments.operands)?;
     let number = match letter {
-        'l' => bytes.iter().filter(|byte| **byte == b'\n').count(),
+        'l' => bytes.split(|byte| *byte == b'\n').count() - 1,
         'c' => bytes.len(),
         _ => from_bytes(&bytes).split_ascii_whitespace().count(),
     };

@@ -41,6 +41,10 @@ fn is_command(word: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | ':' | '_'))
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether it is modelled, the inner whether it is there"
+)]
 /// What a word says is done: nothing for a word that only looks, none for a word that is no verb.
 fn verb(word: &str) -> Option<Option<EffectKind>> {
     let last = word.rsplit(':').next().unwrap_or(word);

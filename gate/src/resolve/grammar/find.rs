@@ -259,7 +259,6 @@ fn names(expression: &[&Field]) -> Vec<Text> {
             "!" | "-not" => {
                 negated = true;
                 pure = false;
-                continue;
             }
             "-o" | "-or" | "," if depth == 0 => return Vec::new(),
             "-o" | "-or" => {}

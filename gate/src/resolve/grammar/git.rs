@@ -6,7 +6,8 @@ use crate::model::trace::{Carried, DeedObject, Doubt, Reading};
 use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Field, Text, Truth};
 use crate::resolve::grammar::words::{
-    after, code_file, command, deed, on_path, on_text, plain_words, program, script, split,
+    after, code_file, command, deed, drop_bytes, on_path, on_text, plain_words, program, script,
+    split,
     split_all,
 };
 
@@ -169,11 +170,16 @@ fn apply(key: &str, value: &Text, site_of: &Field, carried: &mut Vec<Carried>) {
     if is_harmless_value(key, value) {
         return;
     }
+    if value.prefix().starts_with("ext::") {
+        let text = drop_bytes(value, 5).unwrap_or_default();
+        carried.push(script(text, CodePlace::Helper, site_of.site));
+        return;
+    }
     match class(key) {
         Class::Harmless => {}
         Class::Command => {
             let text = match value.prefix().strip_prefix('!') {
-                Some(_) => crate::resolve::grammar::words::drop_bytes(value, 1).unwrap_or_default(),
+                Some(_) => drop_bytes(value, 1).unwrap_or_default(),
                 None => value.clone(),
             };
             carried.push(script(text, CodePlace::Helper, site_of.site));
@@ -233,7 +239,7 @@ fn class(key: &str) -> Class {
             | "versionsort" | "worktree" | "notes" | "am",
             _,
         ) => Class::Harmless,
-        ("init", "defaultbranch") | ("http" | "https", _) | ("lfs", _) => Class::Harmless,
+        ("init", "defaultbranch") | ("http" | "https" | "lfs", _) => Class::Harmless,
         (
             "core",
             "quotepath" | "autocrlf" | "eol" | "safecrlf" | "abbrev" | "filemode" | "ignorecase"

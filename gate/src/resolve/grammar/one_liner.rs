@@ -194,7 +194,7 @@ fn apply(call: Call, arguments: &[Value], found: &mut Found) {
     match call {
         Call::Run => match arguments {
             [Value::List(words), ..] if !words.is_empty() => {
-                found.runs.push(Run::Words(words.clone()))
+                found.runs.push(Run::Words(words.clone()));
             }
             [Value::Text(_), Value::Text(_), ..] => found.runs.push(Run::Words(texts)),
             [Value::Text(text), ..] if !text.prefix().is_empty() => {
@@ -394,13 +394,13 @@ fn joined<'a>(
             _ => return (out, rest),
         }
         match rest {
-            [Token::Sign('+' | '.'), behind @ ..] if out.is_some() => match behind.first() {
-                Some(Token::Text(_) | Token::Name(_)) => rest = behind,
-                _ => {
+            [Token::Sign('+' | '.'), behind @ ..] if out.is_some() => {
+                if !matches!(behind.first(), Some(Token::Text(_) | Token::Name(_))) {
                     out.get_or_insert_default().extend(&unknown());
                     return (out, behind);
                 }
-            },
+                rest = behind;
+            }
             // `"..." % values` fills in what is not followed.
             [Token::Sign('%'), behind @ ..] if out.is_some() => {
                 out.get_or_insert_default().extend(&unknown());
@@ -441,7 +441,7 @@ impl Lexer<'_> {
                     while self.chars.next_if(|c| *c != '\n').is_some() {}
                 }
                 c if c.is_alphabetic() || c == '_' || c == '$' || c == '@' => {
-                    self.name(c, &mut out)
+                    self.name(c, &mut out);
                 }
                 '%' if self.language == Language::Ruby => match self.chars.next_if_eq(&'x') {
                     Some(_) => {

@@ -1,5 +1,5 @@
-//! Clients of databases: statements that destroy, and the clients' own commands (psql(1), mysql(1),
-//! the SQLite and DuckDB shells).
+//! Clients of databases: statements that destroy, and the clients' own commands (`psql(1)`, `mysql(1)`,
+//! the shells of `SQLite` and `DuckDB`).
 
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::trace::{Carried, DeedObject, Reading};
@@ -55,7 +55,7 @@ fn meta(line: &str, code: &Code, reading: &mut Reading, carried: &mut Vec<Carrie
             target(rest, EffectKind::Write, code, reading, carried);
         }
         ".import" | ".restore" | ".open" | ".sha3sum" => {
-            target(rest, EffectKind::Read, code, reading, carried)
+            target(rest, EffectKind::Read, code, reading, carried);
         }
         ".read" | "\\i" | "\\ir" | "\\include" | "source" | "\\." => {
             target(rest, EffectKind::Read, code, reading, carried);
@@ -161,7 +161,7 @@ fn server_programs(text: &str, code: &Code, carried: &mut Vec<Carried>) {
     }
 }
 
-/// Functions and statements that open files here: SQLite's and DuckDB's, and `LOCAL INFILE`.
+/// Functions and statements that open files here: those of `SQLite` and `DuckDB`, and `LOCAL INFILE`.
 fn local_files(text: &str, code: &Code, reading: &mut Reading) {
     let lower = text.to_ascii_lowercase();
     for (word, kind) in [

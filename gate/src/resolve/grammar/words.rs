@@ -114,7 +114,7 @@ impl Options {
         Some((letter.unwrap_or(name.trim_end_matches('=')).to_owned(), takes))
     }
 
-    /// Sorts the words behind a program's name as getopt_long does.
+    /// Sorts the words behind a program's name as `getopt_long` does.
     pub(super) fn sort(&self, words: &[Field]) -> Sorted {
         let mut out = Sorted::default();
         let mut words = words.iter().peekable();
@@ -129,23 +129,14 @@ impl Options {
                     Some((name, _)) => (name, after(word, name.len() + 3)),
                     None => (long, None),
                 };
-                match self.long(name) {
-                    Some((name, takes)) => {
-                        let value = match takes {
-                            Takes::Value if attached.is_none() => words.next().cloned(),
-                            _ => attached,
-                        };
-                        out.options.push(Given { name, value, site: word.site });
-                    }
-                    None => {
-                        out.options.push(Given {
-                            name: name.to_owned(),
-                            value: attached,
-                            site: word.site,
-                        });
-                        out.strange.push(word.clone());
-                    }
-                }
+                let (name, value) = if let Some((name, takes)) = self.long(name) {
+                    let takes_next = takes == Takes::Value && attached.is_none();
+                    (name, if takes_next { words.next().cloned() } else { attached })
+                } else {
+                    out.strange.push(word.clone());
+                    (name.to_owned(), attached)
+                };
+                out.options.push(Given { name, value, site: word.site });
             } else if prefix.len() > 1 && prefix.starts_with('-') {
                 let mut at = 1;
                 for letter in prefix.chars().skip(1) {
