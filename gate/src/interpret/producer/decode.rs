@@ -20,7 +20,7 @@ fn based(call: &Call<'_>, alphabet: &[u8], bits: u32, group: usize) -> Option<Te
     let arguments = call.arguments("dDiw:", &long)?;
     let input = call.source_bytes(&arguments.operands)?;
     if arguments.has('d') || arguments.has('D') {
-        return decoded(&input, alphabet, bits, arguments.has('i'));
+        return decoded(&input, alphabet, bits, group, arguments.has('i'));
     }
     let wrap: usize = arguments.value('w').unwrap_or("76").parse().ok()?;
     Some(encoded(&input, alphabet, bits, group, wrap))
@@ -28,16 +28,26 @@ fn based(call: &Call<'_>, alphabet: &[u8], bits: u32, group: usize) -> Option<Te
 
 /// Decodes group by group; line ends are skipped, other characters only with `lenient`. What stands
 /// before a character that is refused is printed all the same; whether more follows differs.
-fn decoded(input: &[u8], alphabet: &[u8], bits: u32, lenient: bool) -> Option<Text> {
+fn decoded(input: &[u8], alphabet: &[u8], bits: u32, group: usize, lenient: bool) -> Option<Text> {
     let mut out = Vec::with_capacity(input.len());
     let (mut value, mut held) = (0u32, 0u32);
+    // Digits and paddings of the group that is open.
+    let (mut digits, mut padding) = (0usize, 0usize);
     let mut refused = false;
     for byte in input {
         match byte {
-            b'\n' => {}
-            b'=' => (value, held) = (0, 0),
+            b'\n' => continue,
+            b'=' => {
+                // A padding fills a group in which whole bytes have ended.
+                if digits == 0 || held >= bits {
+                    refused = true;
+                    break;
+                }
+                padding += 1;
+            }
             byte => match alphabet.iter().position(|own| own == byte) {
-                Some(digit) => {
+                Some(digit) if padding == 0 => {
+                    digits += 1;
                     value = (value << bits) | u32::try_from(digit).ok()?;
                     held += bits;
                     if held >= 8 {
@@ -46,12 +56,15 @@ fn decoded(input: &[u8], alphabet: &[u8], bits: u32, lenient: bool) -> Option<Te
                         value &= (1 << held) - 1;
                     }
                 }
-                None if lenient => {}
-                None => {
+                None if lenient => continue,
+                _ => {
                     refused = true;
                     break;
                 }
             },
+        }
+        if digits + padding == group {
+            (value, held, digits, padding) = (0, 0, 0, 0);
         }
     }
     let mut text = text_of(&out);
@@ -188,7 +201,7 @@ pub(super) fn openssl(call: &Call<'_>) -> Option<Text> {
     let input = call.source_bytes(&[])?;
     if decode {
         // Without -A a text with no line end, or with a longer line, is refused by some versions.
-        decoded(&input, BASE64, 6, false)
+        decoded(&input, BASE64, 6, 4, false)
     } else {
         Some(encoded(&input, BASE64, 6, 4, if one_line { 0 } else { 64 }))
     }

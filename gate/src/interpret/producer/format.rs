@@ -330,9 +330,7 @@ fn integer(kind: char, conversion: &Conversion, text: &str, out: &mut Out) -> Op
         _ => magnitude.to_string(),
     };
     if let Some(precision) = conversion.precision {
-        while digits.len() < precision {
-            digits.insert(0, '0');
-        }
+        digits = format!("{}{digits}", "0".repeat(precision.saturating_sub(digits.len())));
     }
     let mut sign = String::new();
     if matches!(kind, 'd' | 'i') {
@@ -352,9 +350,9 @@ fn integer(kind: char, conversion: &Conversion, text: &str, out: &mut Out) -> Op
         }
     }
     if conversion.zero && !conversion.minus && conversion.precision.is_none() {
-        while sign.len() + digits.len() < conversion.width.unwrap_or(0) {
-            digits.insert(0, '0');
-        }
+        let width = conversion.width.unwrap_or(0);
+        let missing = width.saturating_sub(sign.len() + digits.len());
+        digits = format!("{}{digits}", "0".repeat(missing));
     }
     pad(&format!("{sign}{digits}"), conversion, out)
 }

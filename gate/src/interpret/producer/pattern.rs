@@ -11,7 +11,10 @@ use crate::interpret::producer::{Call, join, lines};
 use crate::model::value::Text;
 
 /// Bytes of a line on which a doubtful match is still checked.
-const CHECKED: usize = 512;
+const CHECKED: usize = 128;
+
+/// Bytes of input, times commands, on which doubtful matches are still checked.
+const DOUBTFUL: usize = 2048;
 
 /// Which characters are special.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -351,7 +354,15 @@ pub(super) fn sed(call: &Call<'_>) -> Option<Text> {
     if all.len().saturating_mul(commands.len()) > 1 << 16 {
         return None;
     }
+    let is_doubtful = |command: &Command| match &command.action {
+        Action::Substitute { expression, .. } => expression.is_doubtful,
+        _ => false,
+    };
+    if commands.iter().any(is_doubtful) && bytes.len().saturating_mul(commands.len()) > DOUBTFUL {
+        return None;
+    }
     let mut out: Vec<Vec<u8>> = Vec::new();
+    let (mut printed, mut counted) = (0usize, 0usize);
     let mut last_printed = true;
     'lines: for (at, line) in all.iter().enumerate() {
         let number = at + 1;
@@ -362,6 +373,9 @@ pub(super) fn sed(call: &Call<'_>) -> Option<Text> {
         }
         let mut quits = false;
         last_printed = false;
+        if printed > call.max_bytes {
+            return None;
+        }
         for command in &mut commands {
             if !command.applies(&space, number, is_last) {
                 continue;
@@ -401,8 +415,11 @@ pub(super) fn sed(call: &Call<'_>) -> Option<Text> {
             out.push(to_bytes(&space));
             last_printed = true;
         }
+        printed += out.iter().skip(counted).map(Vec::len).sum::<usize>();
+        counted = out.len();
         if quits {
-            return Some(join(&out, closed || !is_last || !last_printed));
+            // `q` ends the last line even where the input did not.
+            return Some(join(&out, true));
         }
     }
     Some(join(&out, closed || !last_printed))

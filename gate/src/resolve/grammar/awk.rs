@@ -161,11 +161,17 @@ const SIGNS: &[&str] = &[
     "/", "%", "^", "!", "~", "$", "?", ":", "@", "&", "\\", ".", "'", "`",
 ];
 
+/// The most tokens that are looked at; a longer program is not understood.
+const TOKENS: usize = 8_000;
+
 /// Cuts a program into tokens; `None` where a string or expression is not closed.
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut out: Vec<Token> = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        if out.len() >= TOKENS {
+            return None;
+        }
         let behind = rest.get(c.len_utf8()..).unwrap_or_default();
         match c {
             '\n' => {

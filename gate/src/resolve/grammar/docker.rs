@@ -11,6 +11,9 @@ use crate::resolve::grammar::words::{command, deed, drop_bytes, known, on_text, 
 /// What stands for a path inside the container that no mount leads out of.
 const INSIDE: &str = "path-inside-the-container";
 
+/// How many mounts are followed.
+const MOUNTS: usize = 32;
+
 /// A directory of the host and the path it has inside.
 struct Mount {
     host: Text,
@@ -120,7 +123,8 @@ fn add(
 ) {
     let kind = if read_only { EffectKind::List } else { EffectKind::Touch };
     reading.deeds.push(on_text(kind, host.clone(), value.site));
-    if let Some(inside) = inside.filter(|inside| inside.starts_with('/')) {
+    let inside = inside.filter(|inside| inside.starts_with('/') && mounts.len() < MOUNTS);
+    if let Some(inside) = inside {
         let inside = inside.trim_end_matches('/').to_owned();
         mounts.push(Mount { host: host.clone(), inside });
     }

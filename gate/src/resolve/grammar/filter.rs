@@ -13,13 +13,16 @@ use crate::resolve::grammar::words::{known, on_text, program, script};
 const OPENS: &[&str] =
     &["load(", "load_str(", "load_xml(", "load_props(", "load_base64(", "import ", "include "];
 
+/// How many calls of one kind are followed.
+const CALLS: usize = 64;
+
 /// Reads the filters.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
     let is_yq = scene.name == "yq";
     for code in codes(scene, reading) {
         let text = known(&code.text).unwrap_or_else(|| code.text.fill(" "));
         for name in OPENS {
-            for (at, found) in text.match_indices(name) {
+            for (at, found) in text.match_indices(name).take(CALLS) {
                 if !begins_word(&text, at) || (!is_yq && name.ends_with('(')) {
                     continue;
                 }
@@ -36,7 +39,7 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         if !is_yq {
             continue;
         }
-        for (at, found) in text.match_indices("system(") {
+        for (at, found) in text.match_indices("system(").take(CALLS) {
             if !begins_word(&text, at) {
                 continue;
             }

@@ -1,13 +1,21 @@
 //! find: start points and expression (GNU findutils 4.10; BSD and bfs spellings where they differ).
 
-use crate::model::fact::EffectKind;
+use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::trace::{Carried, Doubt, Reading};
-use crate::model::utility::CarryScope;
+use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth, Unknown};
-use crate::resolve::grammar::words::{base_name, command, is_stream, on_path, on_text, replace};
+use crate::resolve::grammar::words::{
+    base_name, command, is_stream, on_path, on_text, program, replace,
+};
 
 /// How many start points are followed into a carried command.
 const STARTS: usize = 16;
+
+/// How many names are told apart; with more of them any name is taken as possible.
+const NAMES: usize = 16;
+
+/// How many carried commands are followed.
+const COMMANDS: usize = 512;
 
 /// Reads the words behind `find`.
 pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Carried>) {
@@ -140,6 +148,13 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
                     for start in &starts {
                         delete(start, start, reading);
                     }
+                }
+                if carried.len() > COMMANDS || starts.len() > STARTS {
+                    let limit = Text::unknown(Unknown::Limit);
+                    carried.push(program(Language::Shell, limit, CodePlace::Operand, site));
+                }
+                if carried.len() > COMMANDS {
+                    return;
                 }
                 for start in starts.iter().take(STARTS) {
                     carried.extend(run(&inner, start, &names, in_directory));
@@ -284,7 +299,7 @@ fn names(expression: &[&Field]) -> Vec<Text> {
             }
         }
     }
-    found
+    if found.len() > NAMES { Vec::new() } else { found }
 }
 
 /// A pattern of `-name` with its signs as pieces; none where it is not known or has brackets.

@@ -9,6 +9,9 @@ use crate::resolve::grammar::Scene;
 use crate::resolve::grammar::code::{codes, report};
 use crate::resolve::grammar::words::{known, on_text, program, script, split};
 
+/// How many calls of the shell are followed.
+const CALLS: usize = 64;
+
 /// Reads what make evaluates.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
     let codes = codes(scene, reading);
@@ -64,7 +67,8 @@ fn assignment(
 /// `$(shell TEXT)` anywhere, and recipes behind `;` or a tab.
 fn shell_calls(text: &Text, site: Site, carried: &mut Vec<Carried>) {
     let text = known(text).unwrap_or_else(|| text.fill(" "));
-    for (at, found) in text.match_indices("(shell ").chain(text.match_indices("{shell ")) {
+    let calls = text.match_indices("(shell ").chain(text.match_indices("{shell "));
+    for (at, found) in calls.take(CALLS) {
         let close = if found.starts_with('(') { ')' } else { '}' };
         let behind = text.get(at + found.len()..).unwrap_or_default();
         let mut depth = 1usize;

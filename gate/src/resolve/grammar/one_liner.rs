@@ -15,7 +15,7 @@ use crate::resolve::grammar::code::codes;
 use crate::resolve::grammar::words::{command, known, on_text, script};
 
 /// Tokens that are read of one piece of code.
-const TOKENS: usize = 20_000;
+const TOKENS: usize = 8_000;
 
 /// Reads the code of an interpreter.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {

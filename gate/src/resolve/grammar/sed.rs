@@ -127,11 +127,14 @@ struct Scanner<'a> {
     rest: std::iter::Peekable<std::str::Chars<'a>>,
 }
 
+/// Bytes of a script that are read; a longer one is not understood.
+const LONGEST: usize = 8 << 10;
+
 /// Reads a whole script.
 fn scan(script: &str) -> Found {
     let mut found = Found::default();
     let mut scanner = Scanner { rest: script.chars().peekable() };
-    found.understood = scanner.script(&mut found).is_some();
+    found.understood = script.len() <= LONGEST && scanner.script(&mut found).is_some();
     found
 }
 
@@ -217,7 +220,7 @@ impl Scanner<'_> {
                 }
                 '[' => {
                     out.push(c);
-                    self.bracket(delimiter, &mut out);
+                    self.bracket(&mut out);
                 }
                 c => out.push(c),
             }
@@ -226,7 +229,10 @@ impl Scanner<'_> {
     }
 
     /// Reads the rest of a bracket expression where one is closed before the line ends.
-    fn bracket(&mut self, delimiter: char, out: &mut String) {
+    fn bracket(&mut self, out: &mut String) {
+        if !self.rest.clone().take_while(|c| *c != '\n').any(|c| c == ']') {
+            return;
+        }
         let mut ahead = self.rest.clone();
         let mut text = String::new();
         if ahead.peek() == Some(&'^') {
@@ -255,7 +261,6 @@ impl Scanner<'_> {
                     }
                 }
                 '\n' => break,
-                c if c == delimiter && ahead.clone().all(|c| c != ']') => break,
                 _ => {}
             }
         }

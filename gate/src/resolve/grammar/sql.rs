@@ -9,6 +9,9 @@ use crate::resolve::grammar::Scene;
 use crate::resolve::grammar::code::{Code, codes, report};
 use crate::resolve::grammar::words::{deed, known, on_text, program, script};
 
+/// How many calls of one kind are followed.
+const CALLS: usize = 64;
+
 /// Reads the code of a database client.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
     let codes = codes(scene, reading);
@@ -134,7 +137,7 @@ fn quoted(text: &str) -> Option<String> {
 /// `COPY ... PROGRAM 'COMMAND'` runs where the server runs.
 fn server_programs(text: &str, code: &Code, carried: &mut Vec<Carried>) {
     let lower = text.to_ascii_lowercase();
-    for (at, word) in lower.match_indices("program") {
+    for (at, word) in lower.match_indices("program").take(CALLS) {
         let behind = text.get(at + word.len()..).unwrap_or_default();
         let is_copy = lower.get(..at).is_some_and(|before| {
             before
@@ -177,7 +180,7 @@ fn local_files(text: &str, code: &Code, reading: &mut Reading) {
         ("vacuum into", EffectKind::Write),
         ("export database", EffectKind::Write),
     ] {
-        for (at, found) in lower.match_indices(word) {
+        for (at, found) in lower.match_indices(word).take(CALLS) {
             let behind = text.get(at + found.len()..).unwrap_or_default();
             if let Some(path) = quoted(behind.split(';').next().unwrap_or_default()) {
                 reading.deeds.push(on_text(kind, Text::literal(path), code.site));
