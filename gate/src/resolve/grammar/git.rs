@@ -7,8 +7,7 @@ use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Field, Text, Truth};
 use crate::resolve::grammar::words::{
     after, code_file, command, deed, drop_bytes, on_path, on_text, plain_words, program, script,
-    split,
-    split_all,
+    split, split_all,
 };
 
 /// Where the sub-command stands among the words behind `git`, and its `-c` settings.

@@ -193,6 +193,9 @@ const OPTIONS: Options = Options {
     permute: true,
 };
 
+/// How many changes of the directory are followed.
+const CHANGES: usize = 64;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Create,
@@ -338,9 +341,15 @@ fn members(words: &[Field], sorted: &Sorted, mode: Mode, site: Site, reading: &m
         for given in &part.options {
             match (given.name.as_str(), &given.value) {
                 ("C", Some(value)) => {
-                    directory = Some(join(directory.as_ref(), &value.text));
+                    directory = Some(if entered.len() < CHANGES {
+                        join(directory.as_ref(), &value.text)
+                    } else {
+                        Text::unknown(Unknown::Limit)
+                    });
                     let text = directory.clone().unwrap_or_default();
-                    entered.push(Field { text, ..value.clone() });
+                    if entered.len() <= CHANGES {
+                        entered.push(Field { text, ..value.clone() });
+                    }
                 }
                 ("add-file", Some(value)) => {
                     found.push((join(directory.as_ref(), &value.text), value.site));
