@@ -27,7 +27,7 @@ struct Bad {
 ///
 /// # Errors
 /// When reading or writing fails.
-pub(crate) fn run(
+pub fn run(
     gate: &Gate,
     context: &Context,
     explain: bool,

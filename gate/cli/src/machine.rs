@@ -12,7 +12,7 @@ use crate::command::{Failure, Place};
 ///
 /// # Errors
 /// When the current directory or the home is needed and cannot be told.
-pub(crate) fn context(place: &Place) -> Result<Context, Failure> {
+pub fn context(place: &Place) -> Result<Context, Failure> {
     let here = match &place.cwd {
         Some(directory) => absolute(Path::new(directory))?,
         None => std::env::current_dir().map_err(|error| {
@@ -48,7 +48,7 @@ pub(crate) fn context(place: &Place) -> Result<Context, Failure> {
 }
 
 /// The fixed context of the batch form, with what was given as arguments on top.
-pub(crate) fn fixed(place: &Place) -> Context {
+pub fn fixed(place: &Place) -> Context {
     let mut context = Context { preset: Preset::from(place.preset), ..Context::default() };
     if let Some(cwd) = &place.cwd {
         context.cwd.clone_from(cwd);

@@ -2,19 +2,12 @@
 //!
 //! The composition root: arguments, files, environment and exit statuses meet here and nowhere else.
 
-mod batch;
-mod command;
-mod machine;
-mod policy;
-mod report;
-mod wire;
-
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::command::{Arguments, Failure};
+use shellgate_cli::command::{self, Arguments, Failure};
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

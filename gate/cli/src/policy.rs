@@ -19,7 +19,7 @@ const PROJECT_FILE: &str = ".shellgate/policy.toml";
 ///
 /// # Errors
 /// When a policy cannot be read or holds a mistake.
-pub(crate) fn gate_for(
+pub fn gate_for(
     place: &Place,
     mut context: Context,
 ) -> Result<(Cow<'static, Gate>, Context), Failure> {
@@ -40,7 +40,7 @@ pub(crate) fn gate_for(
 ///
 /// # Errors
 /// When the policy cannot be read or holds a mistake.
-pub(crate) fn gate_for_batch(
+pub fn gate_for_batch(
     place: &Place,
     mut context: Context,
 ) -> Result<(Cow<'static, Gate>, Context), Failure> {

@@ -6,7 +6,7 @@ use shellgate::model::span::Span;
 use shellgate::model::verdict::{Decision, Verdict};
 
 /// The exit status of a decision.
-pub(crate) const fn status(decision: Decision) -> u8 {
+pub const fn status(decision: Decision) -> u8 {
     match decision {
         Decision::Allow => 0,
         Decision::Pass => 10,
@@ -30,7 +30,7 @@ const fn paint(decision: Decision) -> &'static str {
 ///
 /// # Errors
 /// Of writing.
-pub(crate) fn verdict(
+pub fn verdict(
     out: &mut dyn Write,
     command: &str,
     verdict: &Verdict,

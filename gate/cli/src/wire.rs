@@ -6,7 +6,7 @@ use shellgate::model::verdict::Verdict;
 
 /// A verdict as one object: `id` (left out where there is none), `decision`, `outcome`, `labels`,
 /// `reasons` with `span` in bytes of the command.
-pub(crate) fn verdict(id: Option<Value>, verdict: &Verdict) -> Value {
+pub fn verdict(id: Option<Value>, verdict: &Verdict) -> Value {
     let mut object = Map::new();
     if let Some(id) = id {
         object.insert("id".into(), id);
@@ -32,7 +32,7 @@ pub(crate) fn verdict(id: Option<Value>, verdict: &Verdict) -> Value {
 }
 
 /// The answer to a line that could not be understood.
-pub(crate) fn bad_line(id: Option<Value>, error: &str) -> Value {
+pub fn bad_line(id: Option<Value>, error: &str) -> Value {
     let mut object = Map::new();
     if let Some(id) = id {
         object.insert("id".into(), id);
@@ -43,7 +43,7 @@ pub(crate) fn bad_line(id: Option<Value>, error: &str) -> Value {
 
 /// A verdict with what led to it: `invocations` (`argv` with null for a word that is not known),
 /// `effects`, `gaps`; lists are in the order things are met, spans in bytes of the command.
-pub(crate) fn explanation(id: Option<Value>, explanation: &Explanation) -> Value {
+pub fn explanation(id: Option<Value>, explanation: &Explanation) -> Value {
     let mut value = verdict(id, &explanation.verdict);
     if let Value::Object(object) = &mut value {
         let invocations: Vec<Value> = explanation

@@ -16,7 +16,7 @@ use crate::{batch, machine, policy, report, wire};
                   set \"cwd\", \"workspace\", \"home\" and \"branch\" on each. Answers come in the \
                   same order. A bad line is answered with {\"error\": ...} and makes the exit status 1."
 )]
-pub(crate) struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     place: Place,
     /// Answer in JSON.
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// See [`Failure`].
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if arguments.jsonl {
         return run_batch(arguments);
     }

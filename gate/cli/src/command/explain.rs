@@ -9,7 +9,7 @@ use crate::{machine, policy, report, wire};
 
 /// Arguments of `explain`.
 #[derive(Args, Debug)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     place: Place,
     /// Answer in JSON.
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// See [`Failure`].
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let context = machine::context(&arguments.place)?;
     let (gate, context) = policy::gate_for(&arguments.place, context)?;
     let explanation = gate.explain(&arguments.command, &context);

@@ -1,7 +1,7 @@
 //! The arguments, and one file for each verb.
 
-mod check;
-mod explain;
+pub mod check;
+pub mod explain;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use shellgate::model::context::Preset;
                   workspace\n          a project's policy, which may only tighten\n\nThe batch form \
                   reads neither of them, only --policy."
 )]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     verb: Verb,
@@ -48,31 +48,31 @@ enum Verb {
 
 /// Where the command would run.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// Directory the command would run in [default: this one; in batches /srv/app].
     #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<String>,
+    pub cwd: Option<String>,
     /// Root of a workspace; may be given more than once [default: the repository around the
     /// directory; in batches /srv/app].
     #[arg(long = "workspace", value_name = "DIR")]
-    pub(crate) workspaces: Vec<String>,
+    pub workspaces: Vec<String>,
     /// Home directory [default: $HOME; in batches /home/dev].
     #[arg(long, value_name = "DIR")]
-    pub(crate) home: Option<String>,
+    pub home: Option<String>,
     /// Current branch of the repository [default: the one checked out; in batches feature/x].
     #[arg(long, value_name = "NAME")]
-    pub(crate) branch: Option<String>,
+    pub branch: Option<String>,
     /// Policy file to use in place of the person's own.
     #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<std::path::PathBuf>,
+    pub policy: Option<std::path::PathBuf>,
     /// Which floors are relaxed.
     #[arg(long, value_enum, default_value_t = PresetName::Hook)]
-    pub(crate) preset: PresetName,
+    pub preset: PresetName,
 }
 
 /// The presets as arguments.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PresetName {
+pub enum PresetName {
     /// What is known to be harmless does not ask.
     Hook,
     /// Every substitution, every rm and every path in a temporary directory asks.
@@ -90,7 +90,7 @@ impl From<PresetName> for Preset {
 
 /// Why a run ended without an answer.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The call or a file it names is at fault.
     Usage(String),
     /// Reading or writing failed.
@@ -101,7 +101,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// The exit status: 2 for the caller's faults, 1 for ours.
-    pub(crate) const fn status(&self) -> u8 {
+    pub const fn status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Io(..) => 1,
@@ -135,7 +135,7 @@ impl From<io::Error> for Failure {
 ///
 /// # Errors
 /// See [`Failure`].
-pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
+pub fn run(arguments: Arguments) -> Result<u8, Failure> {
     match arguments.verb {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),

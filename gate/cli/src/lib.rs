@@ -1,0 +1,8 @@
+//! The insides of the program `shellgate`, as a library so that the tests can stop at any of them.
+
+pub mod batch;
+pub mod command;
+pub mod machine;
+pub mod policy;
+pub mod report;
+pub mod wire;
