@@ -86,3 +86,96 @@ fn mistakes_in_a_rule_name_file_and_key() {
         assert!(error.starts_with("own.toml: ") && error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn a_policy_of_a_person_relaxes_floors_and_never_a_deny_rule() {
+    use shellgate::load::{Level, Policy};
+    let text = r#"
+        protected_branches = ["release/*"]
+        sensitive = ["*.vault", "private/**"]
+        trusted_commands = ["cargo  test"]
+        [labels]
+        background_process = "pass"
+        deny_list = "ask"
+        [[allow]]
+        utility = "sudo"
+        arguments = ["ls"]
+        [[rule]]
+        id = "no_fetch"
+        label = "deny_list"
+        why = "This machine fetches nothing."
+        match = { effect = "receive" }
+        [[utility]]
+        name = "mytool"
+        operands = [{ effects = ["read"] }]
+    "#;
+    let answer = |level, command: &str| {
+        let gate = Gate::new(&[Policy::read("own.toml", text, level).unwrap()]).unwrap();
+        let verdict = gate.classify(command, &Context::default());
+        (format!("{} {}", verdict.decision.name(), verdict.labels.join(" ")), gate.warnings().len())
+    };
+    let table = [
+        (
+            "git push -f origin release/1",
+            "deny deny_list:force_push_protected destructive_action irreversible",
+        ),
+        ("cat a.vault", "ask sensitive_file"),
+        ("cat private/x/a", "ask sensitive_file"),
+        ("cargo test", "allow read_only_allow"),
+        ("ls &", "pass "),
+        ("sudo ls", "allow read_only_allow"),
+        ("sudo ls /etc", "ask outside_workspace privileged"),
+        ("curl https://example.com", "deny deny_list:no_fetch"),
+        ("mytool a.txt", "allow read_only_allow"),
+        ("rm -rf /", "deny deny_list:rm_rf outside_workspace destructive_action"),
+    ];
+    for (command, expected) in table {
+        assert_eq!(answer(Level::User, command), (expected.to_owned(), 1), "{command}");
+    }
+    let project = [
+        (
+            "git push -f origin release/1",
+            "deny deny_list:force_push_protected destructive_action irreversible",
+        ),
+        ("cargo test", "pass "),
+        ("ls &", "ask background_process"),
+        ("sudo ls", "ask privileged"),
+        ("curl https://example.com", "deny deny_list:no_fetch"),
+        ("mytool a.txt", "pass "),
+    ];
+    for (command, expected) in project {
+        assert_eq!(answer(Level::Project, command), (expected.to_owned(), 5), "{command}");
+    }
+}
+
+#[test]
+fn a_tool_on_one_file_is_judged_by_its_path() {
+    use shellgate::model::fact::EffectKind;
+    let table = [
+        ("src/main.rs", EffectKind::Read, "allow read_only_allow"),
+        ("src/main.rs", EffectKind::Write, "pass "),
+        (".env", EffectKind::Read, "ask sensitive_file"),
+        ("../x", EffectKind::Read, "ask outside_workspace"),
+        ("/etc/hosts", EffectKind::Write, "deny deny_list:system_write outside_workspace"),
+        ("/home/dev/.bashrc", EffectKind::Append, "deny deny_list:system_write outside_workspace"),
+    ];
+    for (path, kind, expected) in table {
+        let verdict = Gate::builtin().classify_path(path, kind, &Context::default());
+        let got = format!("{} {}", verdict.decision.name(), verdict.labels.join(" "));
+        assert_eq!(got, expected, "{path}");
+    }
+}
+
+#[test]
+fn reasons_point_into_the_command() {
+    let table = [
+        ("sudo sh -c 'rm -rf /'", "'rm -rf /'"),
+        ("ls; echo 'rm -rf /' | base64 | cat; rm -rf /", "/"),
+    ];
+    for (command, piece) in table {
+        let verdict = Gate::builtin().classify(command, &Context::default());
+        let reason = verdict.reasons.first().unwrap();
+        assert_eq!(reason.label, "deny_list:rm_rf", "{command}");
+        assert_eq!(reason.span.of(command), piece, "{command}");
+    }
+}
