@@ -206,12 +206,10 @@ pub(super) fn script_file(
     carried: &mut Vec<Carried>,
 ) {
     let site = path.site;
-    if let Some(known) = path.exact() {
-        if known == "/dev/stdin" || known == "/dev/fd/0" || known == "/proc/self/fd/0" {
-            let scope = CarryScope::Local;
-            carried.push(Carried::Input { language, parameters, scope, site });
-            return;
-        }
+    if matches!(path.exact(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
+        let scope = CarryScope::Local;
+        carried.push(Carried::Input { language, parameters, scope, site });
+        return;
     }
     let open = path.text.prefix();
     let open = open.starts_with("/dev/fd/") || open.starts_with("/proc/self/fd/");
@@ -274,7 +272,7 @@ impl Carrier<'_> {
                     self.code(value, language, CodePlace::Option, carried);
                 }
                 ValueKind::Shell if has_effect(spec, EffectKind::State) => {
-                    self.expanded(value, carried)
+                    self.expanded(value, carried);
                 }
                 ValueKind::Shell => {
                     self.code(value, Some(Language::Shell), CodePlace::Option, carried);
@@ -438,7 +436,7 @@ impl Carrier<'_> {
     }
 
     fn carry(&self, spec: &CarrySpec, mut words: Vec<Field>, carried: &mut Vec<Carried>) {
-        let mut own = self.clone_assignments();
+        let mut own = self.assignments.clone();
         if spec.assignments {
             while let Some(found) = words.first().and_then(assignment) {
                 own.push(found);
@@ -490,10 +488,6 @@ impl Carrier<'_> {
                 site: self.site,
             }),
         }
-    }
-
-    fn clone_assignments(&self) -> Vec<(String, Text)> {
-        self.assignments.clone()
     }
 
     /// A command, and where an option in no table may have taken a word of it, the commands that

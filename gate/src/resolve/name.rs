@@ -222,15 +222,12 @@ fn in_set(set: &str, character: char) -> bool {
     let mut held = false;
     let mut at = 0;
     while let Some(first) = characters.get(at).copied() {
-        match (characters.get(at + 1), characters.get(at + 2)) {
-            (Some('-'), Some(last)) => {
-                held |= (first..=*last).contains(&character);
-                at += 3;
-            }
-            _ => {
-                held |= first == character;
-                at += 1;
-            }
+        if let (Some('-'), Some(last)) = (characters.get(at + 1), characters.get(at + 2)) {
+            held |= (first..=*last).contains(&character);
+            at += 3;
+        } else {
+            held |= first == character;
+            at += 1;
         }
     }
     held != negated

@@ -1,5 +1,5 @@
 //! Words behind a utility's name to options, operands and sub-commands, as its tables say
-//! (POSIX.1-2024 XBD 12.2; glibc manual, "Parsing Long Options with getopt_long").
+//! (POSIX.1-2024 XBD 12.2; glibc manual, "Parsing Long Options with `getopt_long`").
 
 use crate::model::trace::{Doubt, OptionUse, Reading};
 use crate::model::utility::{
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
             }
         };
         match self.resolve_long(name) {
-            Long::Found(spec, spelled) => self.take(spec, spelled, value, field),
+            Long::Found(spec, spelled) => self.take(spec, &spelled, value, field),
             Long::Negated(spec) => {
                 if let Some(first) = spec.names.first() {
                     self.reading.options.retain(|option| option.name != *first);
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
             };
             for spelled in [name.to_owned(), other] {
                 if let Some(spec) = self.find(&spelled) {
-                    self.take(spec, spelled, value, field);
+                    self.take(spec, &spelled, value, field);
                     return;
                 }
             }
@@ -326,7 +326,7 @@ impl<'a> Reader<'a> {
                     .is_some_and(|language| language.name() == "powershell")
                 && let Some(spec) = self.find(&folded)
             {
-                self.take(spec, folded, value, field);
+                self.take(spec, &folded, value, field);
                 return;
             }
         }
@@ -340,7 +340,7 @@ impl<'a> Reader<'a> {
             .max_by_key(|(_, own)| own.len());
         if let Some((spec, own)) = glued {
             let value = part(field, own.len());
-            self.take(spec, own.clone(), Some(value), field);
+            self.take(spec, own, Some(value), field);
         } else if self.find(NUMBER).is_some() && is_number(name) {
             self.number(name, field);
         } else if complete {
@@ -371,9 +371,9 @@ impl<'a> Reader<'a> {
             let rest = part(field, end);
             let rest = if rest.text.is_empty() { None } else { Some(rest) };
             if spec.value == ValueArity::None {
-                self.take(spec, name, None, field);
+                self.take(spec, &name, None, field);
             } else {
-                self.take(spec, name, rest, field);
+                self.take(spec, &name, rest, field);
                 return;
             }
         }
@@ -388,7 +388,7 @@ impl<'a> Reader<'a> {
         if let Some(spec) = self.find(prefix)
             && field.text.is_exact()
         {
-            self.take(spec, prefix.to_owned(), None, field);
+            self.take(spec, prefix, None, field);
             return true;
         }
         false
@@ -400,31 +400,31 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a use of an option; takes its value from behind it where none is attached.
-    fn take(&mut self, spec: &OptionSpec, spelled: String, attached: Option<Field>, field: &Field) {
+    fn take(&mut self, spec: &OptionSpec, spelled: &str, attached: Option<Field>, field: &Field) {
         let Some(first) = spec.names.first() else { return };
         match spec.value {
             ValueArity::None => {
                 if attached.is_some() {
-                    self.unlisted(&spelled, field);
+                    self.unlisted(spelled, field);
                 }
-                self.record(first, &spelled, None, field);
+                self.record(first, spelled, None, field);
             }
-            ValueArity::Optional => self.record(first, &spelled, attached, field),
+            ValueArity::Optional => self.record(first, spelled, attached, field),
             ValueArity::Required if spec.kind == ValueKind::Command => {
                 let rest = self.fields.iter().skip(self.at).cloned();
                 self.tail = attached.into_iter().chain(rest).collect();
                 self.at = self.fields.len();
-                self.record(first, &spelled, self.tail.first().cloned(), field);
+                self.record(first, spelled, self.tail.first().cloned(), field);
             }
             ValueArity::Required => {
-                let value = attached.or_else(|| self.next(&spelled, field));
-                self.record(first, &spelled, value, field);
+                let value = attached.or_else(|| self.next(spelled, field));
+                self.record(first, spelled, value, field);
             }
             ValueArity::Two => {
-                let value = attached.or_else(|| self.next(&spelled, field));
-                self.record(first, &spelled, value, field);
-                let second = self.next(&spelled, field);
-                self.record(first, &spelled, second, field);
+                let value = attached.or_else(|| self.next(spelled, field));
+                self.record(first, spelled, value, field);
+                let second = self.next(spelled, field);
+                self.record(first, spelled, second, field);
             }
         }
         let ends = spec.kind == ValueKind::Code

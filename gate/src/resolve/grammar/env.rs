@@ -192,7 +192,7 @@ impl Env<'_> {
     /// The words of a split string: blanks separate, quotes group, backslashes escape, `${NAME}` is
     /// a variable of the environment, `#` at the start of a word ends it all.
     fn split(&self, field: &Field) -> Vec<Field> {
-        let mut words = Words { site: field, words: Vec::new(), word: None };
+        let mut words = Words { site: field, done: Vec::new(), word: None };
         let mut quote: Option<char> = None;
         for piece in field.text.pieces() {
             let Piece::Literal(literal) = piece else {
@@ -213,11 +213,11 @@ impl Env<'_> {
                         words.open();
                     }
                     (None, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}') => words.close(),
-                    (None, '#') if words.word.is_none() => return words.words,
+                    (None, '#') if words.word.is_none() => return words.done,
                     (_, '\\') => match characters.next() {
                         Some('c') if quote.is_none() => {
                             words.close();
-                            return words.words;
+                            return words.done;
                         }
                         Some('_') if quote.is_none() => words.close(),
                         Some('_') => words.add(' '),
@@ -248,13 +248,13 @@ impl Env<'_> {
             }
         }
         words.close();
-        words.words
+        words.done
     }
 }
 
 struct Words<'a> {
     site: &'a Field,
-    words: Vec<Field>,
+    done: Vec<Field>,
     word: Option<Text>,
 }
 
@@ -277,7 +277,7 @@ impl Words<'_> {
 
     fn close(&mut self) {
         if let Some(text) = self.word.take() {
-            self.words.push(Field {
+            self.done.push(Field {
                 text,
                 arity: Arity::One,
                 site: self.site.site,

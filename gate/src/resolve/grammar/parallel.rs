@@ -172,15 +172,14 @@ fn quoted(item: &Field) -> Field {
             Piece::Literal(literal) => {
                 for character in literal.chars() {
                     let plain = character.is_alphanumeric() || "_-./:=+,@%^".contains(character);
-                    match character {
-                        '\n' => text.push_str("'\n'"),
-                        _ => {
-                            if !plain {
-                                text.push_str("\\");
-                            }
-                            text.push_str(character.encode_utf8(&mut [0; 4]));
-                        }
+                    if character == '\n' {
+                        text.push_str("'\n'");
+                        continue;
                     }
+                    if !plain {
+                        text.push_str("\\");
+                    }
+                    text.push_str(character.encode_utf8(&mut [0; 4]));
                 }
             }
             other => text.push(other.clone()),
