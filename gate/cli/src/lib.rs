@@ -5,4 +5,5 @@ pub mod command;
 pub mod machine;
 pub mod policy;
 pub mod report;
+pub mod store;
 pub mod wire;
