@@ -1,0 +1,4 @@
+//! The target `classify` for cargo-fuzz.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::classify(data));

@@ -1,0 +1,4 @@
+//! The target `parse` for cargo-fuzz.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::parse(data));
