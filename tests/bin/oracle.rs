@@ -1,0 +1,89 @@
+//! Holds the gate against bash: `oracle --seed S --count N`.
+
+use std::process::ExitCode;
+
+use shellgate::Gate;
+use suite::bash::{Sandbox, say};
+use suite::campaign::{Plan, corpus, run, structures};
+use suite::generate::Class;
+use suite::law::judge;
+
+const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink]
+       oracle --one COMMAND    what bash and the gate make of one command
+       oracle --corpus         the structure law on every line of the corpus";
+
+fn main() -> ExitCode {
+    match work(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn work(arguments: &[String]) -> Result<bool, String> {
+    let mut plan = Plan { seed: 1, count: 20_000, corpus: corpus(), shrink: true, class: None };
+    let mut words = arguments.iter();
+    let mut one = None;
+    let mut lines = false;
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
+        match word.as_str() {
+            "--seed" => plan.seed = value()?.parse().map_err(|_| USAGE.to_owned())?,
+            "--count" => plan.count = value()?.parse().map_err(|_| USAGE.to_owned())?,
+            "--class" => {
+                let name = value()?;
+                plan.class = Class::ALL.into_iter().find(|class| class.name() == name);
+            }
+            "--no-shrink" => plan.shrink = false,
+            "--one" => one = Some(value()?.clone()),
+            "--corpus" => lines = true,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    let sandbox = Sandbox::open().map_err(|error| error.to_string())?;
+    if let Some(command) = one {
+        return look(&sandbox, &command);
+    }
+    if lines {
+        let outcomes = structures(&sandbox, &plan.corpus).map_err(|error| error.to_string())?;
+        let mut good = true;
+        for (text, outcome) in plan.corpus.iter().zip(outcomes) {
+            if let suite::campaign::Structure::Differs(about) = outcome {
+                say(&format!("{text:?}\n  {about}"));
+                good = false;
+            }
+        }
+        return Ok(good);
+    }
+    let report = run(&sandbox, Gate::builtin(), &plan).map_err(|error| error.to_string())?;
+    for find in &report.finds {
+        say(&format!("{} {} {}", find.number, find.candidate.class.name(), find.violation));
+        say(&format!("  shrunk {:?}", find.shrunk));
+        say(&format!("  from   {:?}", find.candidate.text));
+    }
+    for line in report.lines() {
+        say(&line);
+    }
+    Ok(report.finds.is_empty())
+}
+
+fn look(sandbox: &Sandbox, command: &str) -> Result<bool, String> {
+    let observed = sandbox.run(command).map_err(|error| error.to_string())?;
+    for started in &observed.started {
+        say(&format!("started {} {:?}", started.path, started.argv));
+    }
+    for path in &observed.written {
+        say(&format!("written {path}"));
+    }
+    say(&format!("{}", Gate::builtin().explain(command, &suite::law::context())));
+    let judged = judge(Gate::builtin(), command, &observed);
+    for violation in &judged.violations {
+        say(&format!("BROKEN {violation}"));
+    }
+    let texts = [command.to_owned()];
+    say(&format!("{:?}", structures(sandbox, &texts).map_err(|error| error.to_string())?));
+    Ok(judged.violations.is_empty())
+}

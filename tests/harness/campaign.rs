@@ -1,0 +1,431 @@
+//! Many candidates, several at a time, held against bash.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shellgate::Gate;
+use shellgate::model::verdict::Decision;
+
+use crate::bash::{Sandbox, SandboxError};
+use crate::generate::{Candidate, Class, candidate};
+use crate::law::{Judged, Law, Violation, judge, printed};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where the numbers start.
+    pub seed: u64,
+    /// How many candidates.
+    pub count: u64,
+    /// Lines to mutate.
+    pub corpus: Vec<String>,
+    /// Whether to look for a smaller form of what breaks a law.
+    pub shrink: bool,
+    /// Only this class.
+    pub class: Option<Class>,
+}
+
+/// A candidate that breaks a law.
+#[derive(Clone, Debug)]
+pub struct Find {
+    /// Its number in the campaign.
+    pub number: u64,
+    /// The candidate.
+    pub candidate: Candidate,
+    /// The law.
+    pub violation: Violation,
+    /// A smaller text that breaks the same law.
+    pub shrunk: String,
+}
+
+/// What a campaign gave.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Candidates that were judged.
+    pub judged: usize,
+    /// Those of them that took too long.
+    pub late: usize,
+    /// Per decision.
+    pub decisions: BTreeMap<&'static str, usize>,
+    /// Candidates with a gap.
+    pub gaps: usize,
+    /// Words that were started by candidates without input from outside, and those known exactly.
+    pub words: (usize, usize),
+    /// Candidates without input from outside, and those with nothing unknown.
+    pub known: (usize, usize),
+    /// Programs started by all candidates.
+    pub started: usize,
+    /// Files written by all candidates.
+    pub written: usize,
+    /// Texts that bash accepts and that are read without a gap.
+    pub structures: usize,
+    /// Texts that bash accepts, and those of them with a gap.
+    pub accepted: (usize, usize),
+    /// Broken laws.
+    pub finds: Vec<Find>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Runs a campaign.
+///
+/// # Errors
+///
+/// When the sandbox fails on the way.
+pub fn run(sandbox: &Sandbox, gate: &Gate, plan: &Plan) -> Result<Report, SandboxError> {
+    let begin = Instant::now();
+    let next = AtomicU64::new(0);
+    let report = Mutex::new(Report::default());
+    let failure = Mutex::new(None);
+    let texts = Mutex::new(Vec::new());
+    let workers = thread::available_parallelism().map_or(2, usize::from).clamp(1, 8) * 2;
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= plan.count || failure.lock().is_ok_and(|slot| slot.is_some()) {
+                        return;
+                    }
+                    let own = candidate(plan.seed, number, &plan.corpus);
+                    if plan.class.is_some_and(|class| class != own.class) {
+                        continue;
+                    }
+                    match one(sandbox, gate, plan, number, &own) {
+                        Ok(part) => {
+                            if let Ok(mut report) = report.lock() {
+                                report.add(part);
+                            }
+                            if let Ok(mut texts) = texts.lock() {
+                                texts.push((number, own));
+                            }
+                        }
+                        Err(error) => {
+                            if let Ok(mut slot) = failure.lock() {
+                                slot.get_or_insert(error);
+                            }
+                            return;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = failure.into_inner().unwrap_or_default() {
+        return Err(error);
+    }
+    let mut report = report.into_inner().unwrap_or_default();
+    let mut texts = texts.into_inner().unwrap_or_default();
+    texts.sort_by_key(|(number, _)| *number);
+    structure(sandbox, plan, &texts, &mut report)?;
+    report.finds.sort_by_key(|find| find.number);
+    report.time = begin.elapsed();
+    Ok(report)
+}
+
+fn one(
+    sandbox: &Sandbox,
+    gate: &Gate,
+    plan: &Plan,
+    number: u64,
+    own: &Candidate,
+) -> Result<Report, SandboxError> {
+    let observed = sandbox.run(&own.text)?;
+    let Judged { decision, violations, words, exact, all_known, gap } =
+        judge(gate, &own.text, &observed);
+    let mut part = Report {
+        judged: 1,
+        late: usize::from(observed.late),
+        gaps: usize::from(gap),
+        started: observed.started.len(),
+        written: observed.written.len(),
+        ..Report::default()
+    };
+    part.decisions.insert(decision.name(), 1);
+    if !own.outside && decision < Decision::Deny {
+        part.words = (words, exact);
+        part.known = (1, usize::from(all_known));
+    }
+    // Of several breaches of one kind the first one says enough.
+    let mut seen: Vec<Law> = Vec::new();
+    for violation in violations {
+        if seen.contains(&violation.law) {
+            continue;
+        }
+        seen.push(violation.law);
+        let law = violation.law;
+        let shrunk = if plan.shrink {
+            shrink(&own.text, |text| {
+                let observed = sandbox.run(text)?;
+                Ok(judge(gate, text, &observed).violations.iter().any(|found| found.law == law))
+            })?
+        } else {
+            own.text.clone()
+        };
+        part.finds.push(Find { number, candidate: own.clone(), violation, shrunk });
+    }
+    Ok(part)
+}
+
+fn structure(
+    sandbox: &Sandbox,
+    plan: &Plan,
+    texts: &[(u64, Candidate)],
+    report: &mut Report,
+) -> Result<(), SandboxError> {
+    let all: Vec<String> = texts.iter().map(|(_, own)| own.text.clone()).collect();
+    let outcomes = structures(sandbox, &all)?;
+    for ((number, own), outcome) in texts.iter().zip(outcomes) {
+        match outcome {
+            Structure::Rejected => continue,
+            Structure::Gap => report.accepted.1 += 1,
+            Structure::Same => report.structures += 1,
+            Structure::Differs(about) => {
+                report.structures += 1;
+                let shrunk = if plan.shrink {
+                    shrink(&own.text, |text| {
+                        let found = structures(sandbox, &[text.to_owned()])?;
+                        Ok(matches!(found.first(), Some(Structure::Differs(_))))
+                    })?
+                } else {
+                    own.text.clone()
+                };
+                report.finds.push(Find {
+                    number: *number,
+                    candidate: own.clone(),
+                    violation: Violation { law: Law::Structure, about },
+                    shrunk,
+                });
+            }
+        }
+        report.accepted.0 += 1;
+    }
+    Ok(())
+}
+
+/// What the structure law says of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// bash does not take it.
+    Rejected,
+    /// It has a gap.
+    Gap,
+    /// bash prints both alike.
+    Same,
+    /// bash prints them differently; both.
+    Differs(String),
+}
+
+/// Holds bash's print of each text against bash's print of ours.
+///
+/// # Errors
+///
+/// When the sandbox fails.
+pub fn structures(sandbox: &Sandbox, texts: &[String]) -> Result<Vec<Structure>, SandboxError> {
+    let ours: Vec<Option<String>> = texts.iter().map(|text| printed(text)).collect();
+    let mut all: Vec<String> = texts.to_vec();
+    all.extend(texts.iter().map(|text| grouped(text)));
+    all.extend(ours.iter().map(|text| grouped(text.as_deref().unwrap_or_default())));
+    let mut printed = sandbox.pretty(&all)?.into_iter();
+    let accepted: Vec<Option<String>> = printed.by_ref().take(texts.len()).collect();
+    let before: Vec<Option<String>> = printed.by_ref().take(texts.len()).collect();
+    let mut out = Vec::new();
+    for (((accepted, before), ours), after) in accepted.iter().zip(before).zip(ours).zip(printed) {
+        let before = before.filter(|_| accepted.is_some());
+        out.push(match (before, ours) {
+            (None, _) => Structure::Rejected,
+            (_, None) => Structure::Gap,
+            (Some(before), Some(ours)) => match after {
+                Some(after) if same_form(&after) == same_form(&before) => Structure::Same,
+                Some(after) => {
+                    Structure::Differs(format!("{before:?} became {after:?} by {ours:?}"))
+                }
+                None => Structure::Differs(format!("{before:?} is rejected as {ours:?}")),
+            },
+        });
+    }
+    Ok(out)
+}
+
+/// The text between braces, where bash prints a new line and a semicolon alike.
+fn grouped(text: &str) -> String {
+    let slashes = text.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    let text = if slashes % 2 == 1 { text.get(..text.len() - 1).unwrap_or_default() } else { text };
+    format!("{{\n:\n{text}\n}}")
+}
+
+/// Braces around every parameter's name, as they may or may not be written: `$ab` is `${ab}` and
+/// never `${a}b`. `time -p` differs from `time` only in what it prints.
+fn same_form(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.trim_end();
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        out.push('$');
+        let length = match after.chars().next() {
+            Some(first) if first.is_ascii_alphabetic() || first == '_' => after
+                .find(|own: char| !(own.is_ascii_alphanumeric() || own == '_'))
+                .unwrap_or(after.len()),
+            Some(first) if first.is_ascii_digit() || "@*#?-!$".contains(first) => 1,
+            _ => 0,
+        };
+        let (name, tail) = after.split_at(length);
+        if length > 0 {
+            out.push_str(&format!("{{{name}}}"));
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    out.replace("time -p ", "time ")
+}
+
+/// A smaller text for which `breaks` still holds: pieces are left out, the large ones first.
+///
+/// # Errors
+///
+/// What `breaks` gives.
+pub fn shrink(
+    text: &str,
+    mut breaks: impl FnMut(&str) -> Result<bool, SandboxError>,
+) -> Result<String, SandboxError> {
+    let mut best: Vec<char> = text.chars().collect();
+    let mut left = 120;
+    let mut size = best.len() / 2;
+    while size > 0 {
+        let mut at = 0;
+        let mut changed = false;
+        while at < best.len() && left > 0 {
+            let shorter: Vec<char> =
+                best.iter().take(at).chain(best.iter().skip(at + size)).copied().collect();
+            left -= 1;
+            if breaks(&shorter.iter().collect::<String>())? {
+                best = shorter;
+                changed = true;
+            } else {
+                at += size;
+            }
+        }
+        if !(changed && size == 1) {
+            size /= 2;
+        }
+    }
+    Ok(best.into_iter().collect())
+}
+
+impl Report {
+    fn add(&mut self, other: Self) {
+        self.judged += other.judged;
+        self.late += other.late;
+        self.gaps += other.gaps;
+        self.started += other.started;
+        self.written += other.written;
+        self.words = (self.words.0 + other.words.0, self.words.1 + other.words.1);
+        self.known = (self.known.0 + other.known.0, self.known.1 + other.known.1);
+        for (name, count) in other.decisions {
+            *self.decisions.entry(name).or_default() += count;
+        }
+        self.finds.extend(other.finds);
+    }
+
+    /// How many finds break this law.
+    pub fn broken(&self, law: Law) -> usize {
+        self.finds.iter().filter(|find| find.violation.law == law).count()
+    }
+
+    /// Its figures, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let share = |part: usize, whole: usize| {
+            let thousandths = (part * 1000).checked_div(whole).unwrap_or(1000);
+            format!("{part} of {whole} ({}.{} %)", thousandths / 10, thousandths % 10)
+        };
+        let millis = usize::try_from(self.time.as_millis()).unwrap_or(usize::MAX).max(1);
+        let decisions: Vec<String> =
+            self.decisions.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        vec![
+            format!(
+                "candidates judged: {} ({} a second, {} ended for time)",
+                self.judged,
+                self.judged * 1000 / millis,
+                self.late
+            ),
+            format!("decisions: {}", decisions.join(", ")),
+            format!("programs started: {}, files written: {}", self.started, self.written),
+            format!(
+                "broken: started {}, written {}, denial {}, structure {}",
+                self.broken(Law::Started),
+                self.broken(Law::Written),
+                self.broken(Law::Denial),
+                self.broken(Law::Structure)
+            ),
+            format!(
+                "words known exactly, nothing from outside: {}",
+                share(self.words.1, self.words.0)
+            ),
+            format!(
+                "candidates with nothing unknown, nothing from outside: {}",
+                share(self.known.1, self.known.0)
+            ),
+            format!(
+                "accepted by bash: {}, read with a gap: {}, printed and compared: {}",
+                self.accepted.0,
+                share(self.accepted.1, self.accepted.0),
+                self.structures
+            ),
+        ]
+    }
+}
+
+/// Every command of the corpus that is read from its own folder, once, sorted.
+pub fn corpus() -> Vec<String> {
+    let mut out = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    for path in files_below(&root) {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        match path.extension().and_then(|name| name.to_str()) {
+            Some("jsonl") => {
+                for line in text.lines() {
+                    let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+                    let own = ["cmd", "command"].iter().find_map(|key| value.get(key)?.as_str());
+                    out.extend(own.map(str::to_owned));
+                }
+            }
+            Some("toml") => {
+                let Ok(value) = text.parse::<toml::Table>() else { continue };
+                for case in value.get("case").and_then(toml::Value::as_array).into_iter().flatten()
+                {
+                    out.extend(
+                        case.get("command").and_then(toml::Value::as_str).map(str::to_owned),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return out };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            // What is held out is measured and never worked with.
+            if path.file_name().is_some_and(|name| name != "held-out") {
+                out.extend(files_below(&path));
+            }
+        } else {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}

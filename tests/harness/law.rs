@@ -1,0 +1,244 @@
+//! The laws between what bash did and what the gate says.
+
+use std::fmt;
+
+use shellgate::Gate;
+use shellgate::explain::Explanation;
+use shellgate::model::context::{Context, Limits};
+use shellgate::model::fact::{EffectKind, Object};
+use shellgate::model::trace::Invocation;
+use shellgate::model::value::{Arity, Field, Piece, Text};
+use shellgate::model::verdict::Decision;
+use shellgate::parse::parse;
+use shellgate::print::print;
+
+use crate::bash::{Observed, Started};
+
+/// Which law was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Law {
+    /// A program was started that no invocation names.
+    Started,
+    /// A file was written that no effect names.
+    Written,
+    /// A program that would be denied on its own was started, and the whole is milder than ask.
+    Denial,
+    /// Printing and reading again gives bash another script.
+    Structure,
+}
+
+impl Law {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Started => "soundness: started",
+            Self::Written => "soundness: written",
+            Self::Denial => "denial",
+            Self::Structure => "structure",
+        }
+    }
+}
+
+/// A broken law.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub law: Law,
+    /// What bash did that the gate did not say.
+    pub about: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.law.name(), self.about)
+    }
+}
+
+/// What came of one candidate.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    /// The decision.
+    pub decision: Decision,
+    /// Broken laws.
+    pub violations: Vec<Violation>,
+    /// Words of all programs that were started.
+    pub words: usize,
+    /// Those of them that were known exactly.
+    pub exact: usize,
+    /// Whether no word and no gap of the explanation is unknown.
+    pub all_known: bool,
+    /// Whether the candidate is not understood: it has a gap.
+    pub gap: bool,
+}
+
+/// The variables that the sandbox sets and the gate is told of.
+pub fn context() -> Context {
+    Context::default()
+}
+
+/// Holds what bash did against what the gate says.
+pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
+    let context = context();
+    let said = gate.explain(command, &context);
+    let mut judged = Judged {
+        decision: said.verdict.decision,
+        gap: !said.trace.gaps.is_empty(),
+        all_known: is_all_known(&said),
+        ..Judged::default()
+    };
+    let excused = judged.decision == Decision::Deny
+        || (judged.decision == Decision::Ask && !judged.all_known);
+    for started in &observed.started {
+        let matching = best(&said, started);
+        judged.words += started.argv.len();
+        judged.exact += matching.unwrap_or_default();
+        if matching.is_none() && !excused {
+            judged.violations.push(Violation { law: Law::Started, about: show(started) });
+        }
+        if judged.decision < Decision::Ask {
+            let alone = started.argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+            if gate.classify(&alone, &context).decision == Decision::Deny {
+                judged.violations.push(Violation { law: Law::Denial, about: show(started) });
+            }
+        }
+    }
+    for path in &observed.written {
+        if !excused && !is_written(&said, path) {
+            judged.violations.push(Violation { law: Law::Written, about: path.clone() });
+        }
+    }
+    judged
+}
+
+/// Our print of a text that is read without a gap.
+pub fn printed(command: &str) -> Option<String> {
+    let parsed = parse(command, &Limits::default());
+    parsed.gaps.is_empty().then(|| print(&parsed.script))
+}
+
+fn is_all_known(said: &Explanation) -> bool {
+    said.trace.gaps.is_empty()
+        && said.trace.codes.iter().all(|code| code.text.is_exact())
+        && said
+            .trace
+            .invocations
+            .iter()
+            .all(|own| own.name.is_some() && own.argv.iter().all(|word| word.text.is_exact()))
+        && said.facts.iter().all(|fact| match &fact.object {
+            Object::Path(path) => path.text.is_exact(),
+            _ => true,
+        })
+}
+
+/// How many words are known exactly by the invocation that knows most; none where none matches.
+fn best(said: &Explanation, started: &Started) -> Option<usize> {
+    said.trace.invocations.iter().filter_map(|own| knows(own, started)).max()
+}
+
+fn knows(own: &Invocation, started: &Started) -> Option<usize> {
+    own.name.as_ref()?;
+    let (name, rest) = own.argv.split_first()?;
+    let (first, words) = started.argv.split_first()?;
+    // `exec -a` gives a program another first word than its own.
+    let last = started.path.rsplit('/').next().unwrap_or_default();
+    let named = [first.as_str(), started.path.as_str(), last]
+        .into_iter()
+        .any(|word| fits(&name.text, word));
+    if !named || !fit_all(rest, words) {
+        return None;
+    }
+    let exact = 1 + rest
+        .iter()
+        .filter_map(Field::exact)
+        .filter(|known| words.iter().any(|word| word == known))
+        .count()
+        .min(words.len());
+    Some(exact)
+}
+
+/// Whether the fields may stand for exactly these words.
+fn fit_all(fields: &[Field], words: &[String]) -> bool {
+    // reachable[n]: the fields so far may stand for the first n words.
+    let mut reachable = vec![false; words.len() + 1];
+    if let Some(start) = reachable.first_mut() {
+        *start = true;
+    }
+    for field in fields {
+        let mut next = vec![false; words.len() + 1];
+        if field.arity == Arity::Many {
+            let mut open = false;
+            for (now, was) in next.iter_mut().zip(&reachable) {
+                open |= *was;
+                *now = open;
+            }
+        } else {
+            for ((now, was), word) in next.iter_mut().skip(1).zip(&reachable).zip(words) {
+                *now = *was && fits(&field.text, word);
+            }
+        }
+        reachable = next;
+    }
+    reachable.last().copied().unwrap_or_default()
+}
+
+/// Whether the text may stand for the word.
+pub fn fits(text: &Text, word: &str) -> bool {
+    fit_pieces(text.pieces(), word)
+}
+
+fn fit_pieces(pieces: &[Piece], word: &str) -> bool {
+    // ends: how far into the word the pieces so far may reach.
+    let mut ends = vec![0_usize];
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => {
+                ends.retain(|at| {
+                    word.get(*at..).is_some_and(|rest| rest.starts_with(text.as_str()))
+                });
+                for at in &mut ends {
+                    *at += text.len();
+                }
+            }
+            _ => {
+                let Some(first) = ends.iter().min().copied() else { return false };
+                ends = (first..=word.len()).filter(|at| word.is_char_boundary(*at)).collect();
+            }
+        }
+        if ends.is_empty() {
+            return false;
+        }
+    }
+    ends.contains(&word.len())
+}
+
+fn is_written(said: &Explanation, path: &str) -> bool {
+    said.facts.iter().any(|fact| {
+        let writes = matches!(
+            fact.kind,
+            EffectKind::Write
+                | EffectKind::Append
+                | EffectKind::Create
+                | EffectKind::Put
+                | EffectKind::Fill
+                | EffectKind::Touch
+        );
+        let Object::Path(object) = &fact.object else { return false };
+        let below = matches!(fact.kind, EffectKind::Fill | EffectKind::Put);
+        writes
+            && (object
+                .resolved
+                .iter()
+                .chain([&object.text])
+                .any(|text| fits(text, path) || (below && path.starts_with(text.prefix()))))
+    })
+}
+
+/// A word as a shell reads it back.
+pub fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn show(started: &Started) -> String {
+    let words: Vec<String> = started.argv.iter().map(|word| format!("{word:?}")).collect();
+    words.join(" ")
+}
