@@ -2,6 +2,11 @@
 //!
 //! Takes paths and texts; gives them back whole. Never below a project, never readable by others.
 
+pub mod log;
+pub mod record;
+pub mod redact;
+pub mod time;
+
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
