@@ -2,8 +2,10 @@
 
 pub mod batch;
 pub mod command;
+pub mod examples;
 pub mod machine;
 pub mod policy;
 pub mod report;
+pub mod schema;
 pub mod store;
 pub mod wire;

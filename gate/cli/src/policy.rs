@@ -23,6 +23,15 @@ pub fn gate_for(
     place: &Place,
     mut context: Context,
 ) -> Result<(Cow<'static, Gate>, Context), Failure> {
+    let policies = in_force(place, &context)?;
+    assemble(&policies, &mut context).map(|gate| (gate, context))
+}
+
+/// The policies in force for a command a person is about to run here, their own first.
+///
+/// # Errors
+/// When a policy cannot be read or holds a mistake.
+pub fn in_force(place: &Place, context: &Context) -> Result<Vec<Policy>, Failure> {
     let mut policies = Vec::new();
     match &place.policy {
         Some(path) => policies.push(read(path, Level::User)?),
@@ -33,7 +42,15 @@ pub fn gate_for(
     for root in &context.workspaces {
         policies.extend(existing(&Path::new(root).join(PROJECT_FILE), Level::Project).transpose()?);
     }
-    assemble(&policies, &mut context).map(|gate| (gate, context))
+    Ok(policies)
+}
+
+/// The files a policy is looked for in, whether they are there or not, in the order they apply.
+pub fn places(place: &Place, context: &Context) -> Vec<PathBuf> {
+    let own = place.policy.clone().or_else(own_file);
+    own.into_iter()
+        .chain(context.workspaces.iter().map(|root| Path::new(root).join(PROJECT_FILE)))
+        .collect()
 }
 
 /// The gate for a batch: the policy given as an argument, and nothing of this machine.
@@ -49,7 +66,11 @@ pub fn gate_for_batch(
     assemble(&policies, &mut context).map(|gate| (gate, context))
 }
 
-fn assemble(policies: &[Policy], context: &mut Context) -> Result<Cow<'static, Gate>, Failure> {
+/// The gate of the built-in rules with policies on top; their workspace roots go into the context.
+///
+/// # Errors
+/// When a policy does not fit the built-in rules.
+pub fn assemble(policies: &[Policy], context: &mut Context) -> Result<Cow<'static, Gate>, Failure> {
     if policies.is_empty() {
         return Ok(Cow::Borrowed(Gate::builtin()));
     }
@@ -88,7 +109,11 @@ fn existing(path: &Path, level: Level) -> Option<Result<Policy, Failure>> {
     }
 }
 
-fn read(path: &Path, level: Level) -> Result<Policy, Failure> {
+/// The policy of a file.
+///
+/// # Errors
+/// When it cannot be read or holds a mistake.
+pub fn read(path: &Path, level: Level) -> Result<Policy, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Usage(format!("cannot read `{}`: {error}", path.display())))?;
     Policy::read(&path.display().to_string(), &text, level)

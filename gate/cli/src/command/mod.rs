@@ -2,6 +2,8 @@
 
 pub mod check;
 pub mod explain;
+pub mod policy;
+pub mod rules;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -37,6 +39,10 @@ enum Verb {
     Check(check::Arguments),
     /// Show every stage: how a command is split and expanded, what runs, what it does, which rule spoke.
     Explain(explain::Arguments),
+    /// List the rules, or show one with its examples.
+    Rules(rules::Arguments),
+    /// Test a policy file, show the policy in force, or print its schema.
+    Policy(policy::Arguments),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -139,6 +145,8 @@ pub fn run(arguments: Arguments) -> Result<u8, Failure> {
     match arguments.verb {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
+        Verb::Rules(arguments) => rules::run(&arguments),
+        Verb::Policy(arguments) => policy::run(&arguments),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "shellgate", &mut script);
