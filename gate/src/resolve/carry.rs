@@ -423,8 +423,8 @@ impl Carrier<'_> {
             }
             _ => {}
         }
-        // Beside an operand, only a debugger also takes its commands from a terminal.
-        let fed = self.scene.surroundings.input.text().is_some() || language == Language::Debugger;
+        // Beside an operand, code is read from an input that is given, not from a terminal.
+        let fed = self.scene.surroundings.input.text().is_some();
         if utility.input == Input::Code && (fed || first_spec.is_none()) {
             carried.push(Carried::Input {
                 language,
