@@ -7,5 +7,6 @@ pub mod machine;
 pub mod policy;
 pub mod report;
 pub mod schema;
+pub mod spare;
 pub mod store;
 pub mod wire;

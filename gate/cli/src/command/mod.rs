@@ -2,8 +2,11 @@
 
 pub mod check;
 pub mod explain;
+pub mod log;
 pub mod policy;
+pub mod replay;
 pub mod rules;
+pub mod stats;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -43,6 +46,12 @@ enum Verb {
     Rules(rules::Arguments),
     /// Test a policy file, show the policy in force, or print its schema.
     Policy(policy::Arguments),
+    /// Show what was decided.
+    Log(log::Arguments),
+    /// Show how much was judged and asked, and what would spare questions.
+    Stats(stats::Arguments),
+    /// Judge the log again under today's rules and show every difference.
+    Replay(replay::Arguments),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -53,7 +62,7 @@ enum Verb {
 }
 
 /// Where the command would run.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct Place {
     /// Directory the command would run in [default: this one; in batches /srv/app].
     #[arg(long, value_name = "DIR")]
@@ -77,9 +86,10 @@ pub struct Place {
 }
 
 /// The presets as arguments.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum PresetName {
     /// What is known to be harmless does not ask.
+    #[default]
     Hook,
     /// Every substitution, every rm and every path in a temporary directory asks.
     Protocol,
@@ -147,6 +157,9 @@ pub fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Rules(arguments) => rules::run(&arguments),
         Verb::Policy(arguments) => policy::run(&arguments),
+        Verb::Log(arguments) => log::run(&arguments),
+        Verb::Stats(arguments) => stats::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "shellgate", &mut script);

@@ -26,7 +26,7 @@ enum Verb {
         /// Answer in JSON.
         #[arg(long)]
         json: bool,
-        /// Only rules whose id, label or reason contains this.
+        /// Only rules whose id, label or reason contains this, or a command it holds for.
         #[arg(value_name = "PART", default_value = "")]
         part: String,
     },
@@ -60,6 +60,8 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
                 .filter(|rule| {
                     [&rule.id, &rule.label, &rule.why]
                         .iter()
+                        .copied()
+                        .chain(&rule.hits)
                         .any(|text| text.to_lowercase().contains(&part))
                 })
                 .collect();
