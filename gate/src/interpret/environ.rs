@@ -189,11 +189,16 @@ impl Environ for Runner<'_> {
     }
 
     fn prompt(&mut self, text: &Text, span: Span) -> Text {
+        let opaque = text.pieces().iter().any(
+            |piece| matches!(piece, Piece::Unknown(cause) if !expand::is_number(cause)),
+        );
+        if opaque {
+            self.value_code(text.clone(), span);
+        }
         if let Some(known) = self.open(text) {
             let decoded = decode_prompt(&known);
             self.evaluate_quoted(&decoded, span)
         } else {
-            self.value_code(text.clone(), span);
             Text::unknown(taint(text))
         }
     }
