@@ -3,8 +3,10 @@
 pub mod batch;
 pub mod command;
 pub mod examples;
+pub mod hook;
 pub mod machine;
 pub mod policy;
+pub mod protect;
 pub mod report;
 pub mod schema;
 pub mod spare;

@@ -19,11 +19,22 @@ const PROJECT_FILE: &str = ".shellgate/policy.toml";
 ///
 /// # Errors
 /// When a policy cannot be read or holds a mistake.
-pub fn gate_for(
+pub fn gate_for(place: &Place, context: Context) -> Result<(Cow<'static, Gate>, Context), Failure> {
+    let (gate, context) = gate_with(place, context, Vec::new())?;
+    warn(&gate);
+    Ok((gate, context))
+}
+
+/// As [`gate_for`], with policies of the caller's own below all others, and nothing told.
+///
+/// # Errors
+/// When a policy cannot be read or holds a mistake.
+pub fn gate_with(
     place: &Place,
     mut context: Context,
+    mut policies: Vec<Policy>,
 ) -> Result<(Cow<'static, Gate>, Context), Failure> {
-    let policies = in_force(place, &context)?;
+    policies.extend(in_force(place, &context)?);
     assemble(&policies, &mut context).map(|gate| (gate, context))
 }
 
@@ -63,7 +74,17 @@ pub fn gate_for_batch(
 ) -> Result<(Cow<'static, Gate>, Context), Failure> {
     let policies =
         place.policy.iter().map(|path| read(path, Level::User)).collect::<Result<Vec<_>, _>>()?;
-    assemble(&policies, &mut context).map(|gate| (gate, context))
+    let gate = assemble(&policies, &mut context)?;
+    warn(&gate);
+    Ok((gate, context))
+}
+
+fn warn(gate: &Gate) {
+    let mut err = std::io::stderr().lock();
+    for warning in gate.warnings() {
+        // Nobody may be reading standard error; the verdict does not depend on it.
+        let _ = writeln!(err, "shellgate: {warning}");
+    }
 }
 
 /// The gate of the built-in rules with policies on top; their workspace roots go into the context.
@@ -84,11 +105,6 @@ pub fn assemble(policies: &[Policy], context: &mut Context) -> Result<Cow<'stati
         }
     }
     let gate = Gate::new(policies).map_err(|error| Failure::Usage(error.to_string()))?;
-    let mut err = std::io::stderr().lock();
-    for warning in gate.warnings() {
-        // Nobody may be reading standard error; the verdict does not depend on it.
-        let _ = writeln!(err, "shellgate: {warning}");
-    }
     Ok(Cow::Owned(gate))
 }
 

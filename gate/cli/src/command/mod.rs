@@ -1,7 +1,10 @@
 //! The arguments, and one file for each verb.
 
+pub mod allow;
 pub mod check;
 pub mod explain;
+pub mod grants;
+pub mod hook;
 pub mod log;
 pub mod policy;
 pub mod replay;
@@ -52,6 +55,12 @@ enum Verb {
     Stats(stats::Arguments),
     /// Judge the log again under today's rules and show every difference.
     Replay(replay::Arguments),
+    /// Judge a call of a coding agent: its payload on standard input, its reply on standard output.
+    Hook(hook::Arguments),
+    /// Let a call through that was stopped.
+    Allow(allow::Arguments),
+    /// Show or take back what was let through.
+    Grants(grants::Arguments),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -160,6 +169,9 @@ pub fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Log(arguments) => log::run(&arguments),
         Verb::Stats(arguments) => stats::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),
+        Verb::Hook(arguments) => hook::run(&arguments),
+        Verb::Allow(arguments) => allow::run(&arguments),
+        Verb::Grants(arguments) => grants::run(&arguments),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "shellgate", &mut script);

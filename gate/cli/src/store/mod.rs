@@ -2,6 +2,8 @@
 //!
 //! Takes paths and texts; gives them back whole. Never below a project, never readable by others.
 
+pub mod grants;
+pub mod installed;
 pub mod log;
 pub mod record;
 pub mod redact;

@@ -1,0 +1,34 @@
+//! Qwen Code: `PreToolUse` and `PermissionRequest` (QwenLM/qwen-code, docs/users/features/hooks.md).
+
+use serde_json::Value;
+
+use crate::hook::form::{self, Tools};
+use crate::hook::{Advice, Agent, Call, Event, Misread, Reply, claude};
+
+/// The adapter.
+pub const AGENT: Agent = Agent {
+    name: "qwen",
+    title: "Qwen Code",
+    asks: &[Event::Main, Event::Other],
+    separates: false,
+    read,
+    say,
+};
+
+const TOOLS: Tools = Tools {
+    shell: &["run_shell_command"],
+    foreign: &[],
+    read: &["read_file"],
+    write: &["write_file", "replace", "edit"],
+};
+
+fn read(payload: &Value) -> Result<Call, Misread> {
+    claude::call(payload, &TOOLS)
+}
+
+fn say(event: Event, advice: Option<&Advice>, approve: bool) -> Reply {
+    match event {
+        Event::Main => form::claude_reply(advice, approve),
+        Event::Other => claude::permission(advice, approve),
+    }
+}
