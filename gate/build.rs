@@ -1,42 +1,104 @@
-//! Lists the files of `rules/`, so that adding one needs no code.
+//! Reads and checks the files of `rules/` once, when the library is built, and writes what they say
+//! as bytes and tables that need no parsing at run time. A mistake in a file is a build error.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+#[allow(dead_code, unused_imports, unreachable_pub, reason = "the library uses the rest")]
+#[path = "src/model/mod.rs"]
+mod model;
+
+#[allow(dead_code, unused_imports, unreachable_pub, reason = "the library uses the rest")]
+#[path = "src/load"]
+mod load {
+    #[path = "error.rs"]
+    pub mod error;
+    #[path = "labels.rs"]
+    pub mod labels;
+    #[path = "pack.rs"]
+    pub mod pack;
+    #[path = "rules.rs"]
+    pub mod rules;
+    #[path = "utilities.rs"]
+    pub mod utilities;
+}
+
+use load::pack::Pack as _;
+use model::utility::Catalog;
+
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?);
     let out = PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?);
     let mut code = String::new();
-    list(&mut code, "RULES", &root.join("../rules"), "rules")?;
-    list(&mut code, "UTILITIES", &root.join("../rules/utilities"), "rules/utilities")?;
+    let rules = list(&mut code, "RULES", &root.join("../rules"), "rules")?;
+    let utilities =
+        list(&mut code, "UTILITIES", &root.join("../rules/utilities"), "rules/utilities")?;
+
+    let judgement = load::rules::rules(&pairs(&rules)).map_err(io::Error::other)?;
+    let (catalog, _) = load::utilities::utilities(&pairs(&utilities)).map_err(io::Error::other)?;
+    let mut general = Vec::new();
+    judgement.pack(&mut general);
+    catalog.variables.pack(&mut general);
+    catalog.trusted_directories.pack(&mut general);
+    fs::write(out.join("general.pack"), general)?;
+    fs::write(out.join("utilities.pack"), tables(&mut code, &catalog))?;
     fs::write(out.join("builtin.rs"), code)
 }
 
-/// Writes a static slice of pairs: the name of each file below `folder` and its text, sorted.
-fn list(code: &mut String, name: &str, folder: &Path, shown: &str) -> io::Result<()> {
+/// Writes the tables over utilities and gives their bytes: the end of each, the names at the top,
+/// the names below each utility, both sorted.
+fn tables(code: &mut String, catalog: &Catalog) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut ends = Vec::new();
+    let (mut top, mut below) = (Vec::new(), Vec::new());
+    for (id, utility) in catalog.iter() {
+        utility.pack(&mut bytes);
+        ends.push(bytes.len());
+        for name in std::iter::once(&utility.name).chain(&utility.aliases) {
+            match utility.parent {
+                None => top.push((name, id.0)),
+                Some(parent) => below.push((parent.0, name, id.0)),
+            }
+        }
+    }
+    top.sort_unstable();
+    below.sort_unstable();
+    let _ = writeln!(code, "static ENDS: &[u32] = &{ends:?};");
+    let _ = writeln!(code, "static TOP: &[(&str, u32)] = &{top:?};");
+    let _ = writeln!(code, "static BELOW: &[(u32, &str, u32)] = &{below:?};");
+    bytes
+}
+
+/// A file of `rules/`: its name and its text.
+type File = (String, String);
+
+fn pairs(files: &[File]) -> Vec<(&str, &str)> {
+    files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+}
+
+/// Reads the files of a folder, sorted, and writes a static slice of pairs: name and text.
+fn list(code: &mut String, name: &str, folder: &Path, shown: &str) -> io::Result<Vec<File>> {
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut files = Vec::new();
+    let mut paths = Vec::new();
     if folder.is_dir() {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "toml") {
-                files.push(path);
+                paths.push(path);
             }
         }
     }
-    files.sort();
+    paths.sort();
+    let mut files = Vec::new();
     let mut lines = String::new();
-    for path in files {
+    for path in paths {
         println!("cargo::rerun-if-changed={}", path.display());
         let base = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let _ = writeln!(
-            lines,
-            "    ({:?}, include_str!({:?})),",
-            format!("{shown}/{base}"),
-            path.display().to_string()
-        );
+        let base = format!("{shown}/{base}");
+        let _ = writeln!(lines, "    ({base:?}, include_str!({:?})),", path.display().to_string());
+        files.push((base, fs::read_to_string(&path)?));
     }
     let _ = writeln!(code, "static {name}: &[(&str, &str)] = &[\n{lines}];");
-    Ok(())
+    Ok(files)
 }

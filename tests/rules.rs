@@ -24,7 +24,8 @@ fn every_example_of_a_rule_holds() {
     let wanted = std::env::var("CASE").unwrap_or_default();
     let context = Context { preset: Preset::Hook, ..Context::default() };
     let mut failures = Vec::new();
-    for rule in &Gate::builtin().rules().rules {
+    let judgement = load::rules(load::builtin::rules()).unwrap();
+    for rule in &judgement.rules.rules {
         let lists =
             [(&rule.hits, Truth::Yes), (&rule.unsure, Truth::Maybe), (&rule.misses, Truth::No)];
         for (examples, truth) in lists {
@@ -59,9 +60,34 @@ fn built_in_files_load_and_every_label_is_used() {
 }
 
 #[test]
+fn what_is_built_in_is_what_the_files_say() {
+    let (built_in, judgement) = load::builtin::data().unwrap();
+    let (catalog, _) = load::utilities(load::builtin::utilities()).unwrap();
+    assert!(built_in.iter().eq(catalog.iter()));
+    assert!(built_in.names().eq(catalog.names()));
+    assert_eq!(built_in.variables, catalog.variables);
+    assert_eq!(built_in.trusted_directories, catalog.trusted_directories);
+    for (id, utility) in catalog.iter() {
+        for name in std::iter::once(&utility.name).chain(&utility.aliases) {
+            let found = match utility.parent {
+                Some(parent) => built_in.subcommand(parent, name),
+                None => built_in.find(name),
+            };
+            assert_eq!(found, Some(id), "{name}");
+        }
+    }
+    let mut read = load::rules(load::builtin::rules()).unwrap();
+    for rule in &mut read.rules.rules {
+        (rule.hits, rule.unsure, rule.misses) = Default::default();
+    }
+    assert_eq!(judgement, read);
+}
+
+#[test]
 fn a_rule_has_two_hits_and_two_misses() {
-    let poor: Vec<&str> = Gate::builtin()
-        .rules()
+    let judgement = load::rules(load::builtin::rules()).unwrap();
+    let poor: Vec<&str> = judgement
+        .rules
         .rules
         .iter()
         .filter(|rule| rule.hits.len() < 2 || rule.misses.len() < 2)

@@ -60,17 +60,16 @@ pub struct Gate {
 }
 
 static BUILTIN: LazyLock<Gate> = LazyLock::new(|| {
-    // INVARIANT (builtin): the suite loads every built-in file, so that neither call can fail in a
-    // build that was tested; if one did, every command would ask.
-    let read = || -> Result<Gate, LoadError> {
-        let (catalog, _) = load::utilities(load::builtin::utilities())?;
-        Ok(Gate::assemble(catalog, load::rules(load::builtin::rules())?))
-    };
-    read().unwrap_or_else(|error| {
-        let mut gate = Gate::assemble(Catalog::default(), Judgement::default());
-        gate.warnings.push(error.to_string());
-        gate
-    })
+    // INVARIANT (builtin): the suite reads the built-in data whole, so that this cannot fail in a
+    // build that was tested; if it did, every command would ask.
+    match load::builtin::data() {
+        Some((catalog, judgement)) => Gate::assemble(catalog, judgement),
+        None => {
+            let mut gate = Gate::assemble(Catalog::default(), Judgement::default());
+            gate.warnings.push("the built-in rules cannot be read".to_owned());
+            gate
+        }
+    }
 });
 
 impl Gate {
@@ -91,11 +90,7 @@ impl Gate {
             .filter(|policy| !policy.utilities.is_empty())
             .map(|policy| (policy.file.as_str(), policy.utilities.as_str()))
             .collect();
-        if !own.is_empty() {
-            let mut files = load::builtin::utilities().to_vec();
-            files.extend(own);
-            gate.catalog = load::utilities(&files)?.0;
-        }
+        load::add_utilities(&mut gate.catalog, &own)?;
         for policy in policies {
             gate.apply(policy)?;
         }

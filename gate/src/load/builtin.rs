@@ -1,7 +1,17 @@
-//! The texts of `rules/` that are built in. The build script lists them.
+//! What `rules/` says, built in: as checked data that needs no parsing, and as the texts behind it.
+//!
+//! The build script checks the files and writes the data; each utility becomes a value when it is
+//! first asked for. The texts hold the examples too, which no verdict needs.
+
+use crate::load::pack::Pack;
+use crate::load::rules::Judgement;
+use crate::model::utility::{Catalog, Store, Utility, VariableSpec};
 
 mod files {
     include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
+
+    pub(super) static GENERAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/general.pack"));
+    pub(super) static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/utilities.pack"));
 
     pub(super) fn rules() -> &'static [(&'static str, &'static str)] {
         RULES
@@ -10,6 +20,13 @@ mod files {
     pub(super) fn utilities() -> &'static [(&'static str, &'static str)] {
         UTILITIES
     }
+
+    pub(super) fn end(index: usize) -> Option<usize> {
+        ENDS.get(index).map(|end| *end as usize)
+    }
+
+    pub(super) static STORE: super::Store =
+        super::Store { count: ENDS.len(), top: TOP, below: BELOW, make: super::utility };
 }
 
 /// Name and text of every file of rules and labels (`rules/*.toml`), sorted by name.
@@ -20,4 +37,23 @@ pub fn rules() -> &'static [(&'static str, &'static str)] {
 /// Name and text of every file of utilities (`rules/utilities/*.toml`), sorted by name.
 pub fn utilities() -> &'static [(&'static str, &'static str)] {
     files::utilities()
+}
+
+/// What the files say, without the examples of rules; `None` if the data does not fit the library,
+/// which the suite rules out.
+pub fn data() -> Option<(Catalog, Judgement)> {
+    let mut input = files::GENERAL;
+    let judgement = Judgement::unpack(&mut input)?;
+    let mut catalog = Catalog::stored(&files::STORE);
+    catalog.variables = Vec::<VariableSpec>::unpack(&mut input)?;
+    catalog.trusted_directories = Vec::unpack(&mut input)?;
+    Some((catalog, judgement))
+}
+
+fn utility(index: usize) -> Option<Utility> {
+    let start = match index.checked_sub(1) {
+        Some(before) => files::end(before)?,
+        None => 0,
+    };
+    Utility::unpack(&mut files::PACKED.get(start..files::end(index)?)?)
 }

@@ -7,6 +7,7 @@
 pub mod builtin;
 mod error;
 mod labels;
+pub mod pack;
 mod policy;
 mod rules;
 mod utilities;
@@ -14,4 +15,4 @@ mod utilities;
 pub use error::LoadError;
 pub use policy::{Level, Policy};
 pub use rules::{Judgement, rules};
-pub use utilities::{Example, Stated, utilities};
+pub use utilities::{Example, Stated, add_utilities, utilities};

@@ -208,6 +208,19 @@ struct AnswersEntry {
 /// The first mistake that is found, with its file and entry.
 pub fn utilities(files: &[(&str, &str)]) -> Result<(Catalog, Vec<Example>), LoadError> {
     let mut catalog = Catalog::default();
+    let examples = add_utilities(&mut catalog, files)?;
+    Ok((catalog, examples))
+}
+
+/// As [`utilities`], on top of what a catalog holds.
+///
+/// # Errors
+///
+/// The first mistake that is found, with its file and entry.
+pub fn add_utilities(
+    catalog: &mut Catalog,
+    files: &[(&str, &str)],
+) -> Result<Vec<Example>, LoadError> {
     let mut examples = Vec::new();
     for (file, text) in files {
         let entry: FileEntry = toml::from_str(text).map_err(|cause| LoadError::Format {
@@ -220,10 +233,10 @@ pub fn utilities(files: &[(&str, &str)]) -> Result<(Catalog, Vec<Example>), Load
         catalog.trusted_directories.extend(entry.trusted_directories);
         for utility in entry.utility {
             let at = At { file, entry: utility.name.clone() };
-            add(&mut catalog, &mut examples, &at, None, utility)?;
+            add(catalog, &mut examples, &at, None, utility)?;
         }
     }
-    Ok((catalog, examples))
+    Ok(examples)
 }
 
 /// Where a mistake is.

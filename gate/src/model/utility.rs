@@ -3,6 +3,7 @@
 //! `docs/rules.md` describes the files these are loaded from.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::model::fact::{EffectKind, named};
 
@@ -446,10 +447,27 @@ named! {
     }
 }
 
+/// Utilities that are made when they are first asked for: those built in.
+#[derive(Clone, Copy, Debug)]
+pub struct Store {
+    /// Their number; their indices count from zero.
+    pub count: usize,
+    /// Names and aliases of those without a parent, sorted, with their indices.
+    pub top: &'static [(&'static str, u32)],
+    /// Index of the parent, name or alias, and index of every other, sorted.
+    pub below: &'static [(u32, &'static str, u32)],
+    /// Makes the one at an index.
+    pub make: fn(usize) -> Option<Utility>,
+}
+
 /// Everything that is known about utilities.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    utilities: Vec<Utility>,
+    store: Option<&'static Store>,
+    /// Those of the store, as far as they were asked for.
+    stored: Box<[OnceLock<Option<Box<Utility>>>]>,
+    /// Those that were added.
+    added: Vec<Utility>,
     names: BTreeMap<String, UtilityId>,
     /// What variables in the environment of a program mean.
     pub variables: Vec<VariableSpec>,
@@ -481,40 +499,67 @@ named! {
 }
 
 impl Catalog {
+    /// A catalog of what a store holds.
+    pub fn stored(store: &'static Store) -> Self {
+        let stored = (0..store.count).map(|_| OnceLock::new()).collect();
+        Self { store: Some(store), stored, ..Self::default() }
+    }
+
     /// Adds a utility and gives its index; names and aliases of utilities without a parent can then
     /// be looked up, and a name that is there already is not replaced: the return value is `Err`
-    /// with that name.
+    /// with that name. A parent must have been added before, to the same catalog.
     pub fn add(&mut self, utility: Utility) -> Result<UtilityId, String> {
-        let id = UtilityId(u32::try_from(self.utilities.len()).unwrap_or(u32::MAX));
+        let index = self.stored.len() + self.added.len();
+        let id = UtilityId(u32::try_from(index).unwrap_or(u32::MAX));
         if utility.parent.is_none() {
             for name in std::iter::once(&utility.name).chain(&utility.aliases) {
-                if self.names.contains_key(name) {
+                if self.find(name).is_some() {
                     return Err(name.clone());
                 }
                 self.names.insert(name.clone(), id);
             }
         }
         if let Some(parent) = utility.parent
-            && let Some(parent) = self.utilities.get_mut(parent.0 as usize)
+            && let Some(index) = (parent.0 as usize).checked_sub(self.stored.len())
+            && let Some(parent) = self.added.get_mut(index)
         {
             parent.subcommands.push(id);
         }
-        self.utilities.push(utility);
+        self.added.push(utility);
         Ok(id)
     }
 
     /// The utility at an index.
     pub fn get(&self, id: UtilityId) -> Option<&Utility> {
-        self.utilities.get(id.0 as usize)
+        let index = id.0 as usize;
+        match index.checked_sub(self.stored.len()) {
+            Some(index) => self.added.get(index),
+            None => {
+                let make = self.store?.make;
+                self.stored.get(index)?.get_or_init(|| make(index).map(Box::new)).as_deref()
+            }
+        }
     }
 
     /// The utility of that exact name or alias.
     pub fn find(&self, name: &str) -> Option<UtilityId> {
-        self.names.get(name).copied()
+        if let Some(id) = self.names.get(name) {
+            return Some(*id);
+        }
+        let top = self.store?.top;
+        let at = top.binary_search_by(|(own, _)| (*own).cmp(name)).ok()?;
+        top.get(at).map(|(_, id)| UtilityId(*id))
     }
 
     /// The sub-command of `parent` with that name or alias (words joined by one blank).
     pub fn subcommand(&self, parent: UtilityId, name: &str) -> Option<UtilityId> {
+        if (parent.0 as usize) < self.stored.len() {
+            let below = self.store?.below;
+            let at = below
+                .binary_search_by(|(above, own, _)| (*above, *own).cmp(&(parent.0, name)))
+                .ok()?;
+            return below.get(at).map(|(_, _, id)| UtilityId(*id));
+        }
         self.get(parent)?.subcommands.iter().copied().find(|id| {
             self.get(*id)
                 .is_some_and(|sub| sub.name == name || sub.aliases.iter().any(|a| a == name))
@@ -548,11 +593,17 @@ impl Catalog {
 
     /// All utilities and sub-commands in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (UtilityId, &Utility)> {
-        (0u32..).map(UtilityId).zip(&self.utilities)
+        (0u32..)
+            .map(UtilityId)
+            .take(self.stored.len() + self.added.len())
+            .filter_map(|id| Some((id, self.get(id)?)))
     }
 
     /// Names and aliases of utilities (no sub-commands), sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.keys().map(String::as_str)
+        let stored = self.store.map_or(&[][..], |store| store.top).iter().map(|(name, _)| *name);
+        let mut names: Vec<&str> = stored.chain(self.names.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.into_iter()
     }
 }
