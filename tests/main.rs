@@ -1,5 +1,6 @@
 //! Tests.
 mod corpus;
+mod laws;
 #[cfg(test)]
 mod parse;
 mod rules;

@@ -189,9 +189,10 @@ impl Environ for Runner<'_> {
     }
 
     fn prompt(&mut self, text: &Text, span: Span) -> Text {
-        let opaque = text.pieces().iter().any(
-            |piece| matches!(piece, Piece::Unknown(cause) if !expand::is_number(cause)),
-        );
+        let opaque = text
+            .pieces()
+            .iter()
+            .any(|piece| matches!(piece, Piece::Unknown(cause) if !expand::is_number(cause)));
         if opaque {
             self.value_code(text.clone(), span);
         }

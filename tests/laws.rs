@@ -1,0 +1,329 @@
+//! Laws that hold for every text: total, deterministic, and no disguise makes a verdict milder.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use shellgate::Gate;
+use shellgate::model::context::{Context, Preset};
+use shellgate::model::verdict::{Decision, Verdict};
+
+use suite::case::{Case, cases};
+
+/// Runs a law without files of its own beside the sources.
+fn law(count: u32, run: impl Fn(&mut TestRunner)) {
+    run(&mut TestRunner::new(Config {
+        cases: count,
+        failure_persistence: None,
+        ..Config::default()
+    }));
+}
+
+fn judge(command: &str) -> Verdict {
+    judge_under(command, Preset::Protocol)
+}
+
+fn judge_under(command: &str, preset: Preset) -> Verdict {
+    let context = Context { preset, ..Context::default() };
+    Gate::builtin().classify(command, &context)
+}
+
+/// What every verdict has to look like.
+fn is_well_formed(command: &str, verdict: &Verdict) -> Result<(), TestCaseError> {
+    if verdict.decision >= Decision::Ask {
+        prop_assert!(!verdict.reasons.is_empty(), "no reason for {command:?}");
+        prop_assert!(!verdict.labels.is_empty(), "no label for {command:?}");
+    }
+    if verdict.decision == Decision::Allow {
+        prop_assert_eq!(&verdict.labels, &["read_only_allow"]);
+    }
+    let denied = verdict.labels.iter().any(|label| label.starts_with("deny_list:"));
+    prop_assert_eq!(denied, verdict.decision == Decision::Deny, "{:?}", command);
+    for reason in &verdict.reasons {
+        prop_assert!(reason.decision <= verdict.decision);
+        prop_assert!(!reason.why.is_empty());
+        prop_assert!(reason.span.start <= reason.span.end && reason.span.end <= command.len());
+    }
+    Ok(())
+}
+
+#[test]
+fn any_bytes_get_one_answer() {
+    law(300, |runner| {
+        runner
+            .run(&prop::collection::vec(any::<u8>(), 0..300), |bytes| {
+                let context = Context::default();
+                let verdict = Gate::builtin().classify_bytes(&bytes, &context);
+                prop_assert_eq!(&verdict, &Gate::builtin().classify_bytes(&bytes, &context));
+                if let Ok(text) = std::str::from_utf8(&bytes) {
+                    is_well_formed(text, &verdict)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+    });
+}
+
+/// Texts that look like shell: pieces of the grammar in any order.
+fn shell_like() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "rm ",
+        "-rf ",
+        "/ ",
+        "ls ",
+        "echo ",
+        "x",
+        "$x",
+        "${x",
+        "}",
+        "$(",
+        ")",
+        "`",
+        "'",
+        "\"",
+        "\\",
+        "\n",
+        ";",
+        "&",
+        "&&",
+        "||",
+        "|",
+        "<",
+        ">",
+        "<<E\n",
+        "E\n",
+        "{",
+        "(",
+        "if ",
+        "then ",
+        "fi ",
+        "for i in ",
+        "do ",
+        "done ",
+        "case ",
+        "in ",
+        "esac ",
+        "[[ ",
+        "]] ",
+        "((",
+        "))",
+        "=",
+        "a=",
+        "*",
+        "?",
+        "[",
+        "]",
+        "~",
+        "{1..3}",
+        "{a,b}",
+        "#",
+        "!",
+        "sh -c ",
+        "eval ",
+        "sudo ",
+        "cd ",
+        "\t",
+        " ",
+        "$'\\x41'",
+        "\u{a0}",
+        "\r",
+        "é",
+        "function f ",
+        "f() ",
+        "time ",
+        "coproc ",
+        "2>&1 ",
+    ]);
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn shell_like_texts_get_one_answer() {
+    law(600, |runner| {
+        runner
+            .run(&shell_like(), |text| {
+                let verdict = judge(&text);
+                prop_assert_eq!(&verdict, &judge(&text));
+                is_well_formed(&text, &verdict)
+            })
+            .unwrap();
+    });
+}
+
+/// A case of the corpus with one piece of it removed, doubled or replaced.
+fn mutated(cases: Vec<Case>) -> impl Strategy<Value = String> {
+    (prop::sample::select(cases), any::<prop::sample::Index>(), shell_like(), 0_usize..12).prop_map(
+        |(case, at, piece, length)| {
+            let mut chars: Vec<char> = case.command.chars().collect();
+            let at = at.index(chars.len() + 1);
+            let end = (at + length).min(chars.len());
+            chars.splice(at..end, piece.chars().take(12));
+            chars.into_iter().collect()
+        },
+    )
+}
+
+#[test]
+fn mutated_cases_get_one_answer() {
+    let cases = cases().unwrap();
+    law(600, |runner| {
+        runner
+            .run(&mutated(cases.clone()), |text| {
+                let verdict = judge(&text);
+                prop_assert_eq!(&verdict, &judge(&text));
+                is_well_formed(&text, &verdict)
+            })
+            .unwrap();
+    });
+}
+
+/// Ways to run the same command from inside something else. `{}` is the command, `{q}` the command
+/// in single quotes.
+const WRAPPINGS: &[&str] = &[
+    "({})",
+    "{ {}\n}",
+    "if true; then {}\nfi",
+    "if false; then :; else {}\nfi",
+    "while :; do {}\ndone",
+    "for i in 1; do {}\ndone",
+    "f() { {}\n}; f",
+    "true && {}",
+    "false || {}",
+    "true; {}",
+    "! {}",
+    "sh -c {q}",
+    "bash -c {q}",
+    "eval {q}",
+    "sudo bash -c {q}",
+    "env -i bash -c {q}",
+    "timeout 5 bash -c {q}",
+    "nohup nice bash -c {q}",
+    "bash <<'OUTER'\n{}\nOUTER",
+    "bash <<< {q}",
+    "printf '%s' {q} | sh",
+    "trap {q} EXIT",
+    "case x in x) {}\n;; esac",
+    "{} 2>/dev/null",
+    "coproc { {}\n}",
+    "echo \"$({}\n)\"",
+    "cat <({}\n)",
+    "x={q}; eval \"$x\"",
+];
+
+fn quoted(command: &str) -> String {
+    format!("'{}'", command.replace('\'', "'\\''"))
+}
+
+/// Whether a text may stand in front of something on the same line and as a list of its own.
+fn is_whole(case: &Case) -> bool {
+    let text = &case.command;
+    let parsed = shellgate::parse::parse(text, &shellgate::model::context::Limits::default());
+    parsed.gaps.is_empty()
+        && parsed.comments.is_empty()
+        && !parsed.script.items.is_empty()
+        && !text.contains("<<")
+        && !text.contains('\\')
+        && !text.contains("alias")
+        // `$0`, `$@` and `return` mean something else inside.
+        && !["$0", "$@", "$*", "$1", "$#", "$-", "set -", "BASH_", "local", "$_", "caller"]
+            .iter()
+            .any(|part| text.contains(part))
+}
+
+#[test]
+fn no_wrapping_makes_a_verdict_milder() {
+    let cases: Vec<Case> = cases()
+        .unwrap()
+        .into_iter()
+        .filter(|case| case.branch.is_none() && case.known_gap.is_none() && is_whole(case))
+        .collect();
+    assert!(cases.len() > 800, "only {} cases are left to wrap", cases.len());
+    let mut failures = Vec::new();
+    for (at, case) in cases.iter().enumerate() {
+        let plain = judge(&case.command);
+        // Each case meets a few of the wrappings, all of them are met many times.
+        for step in 0..3 {
+            let Some(wrapping) = WRAPPINGS.get((at * 5 + step * 11) % WRAPPINGS.len()) else {
+                continue;
+            };
+            let single = !case.command.contains(['\n', ';', '&', '|', '#'])
+                && !case.command.trim_start().starts_with(['!', '{', '(']);
+            if matches!(*wrapping, "! {}" | "{} 2>/dev/null" | "true && {}" | "false || {}")
+                && !single
+            {
+                continue;
+            }
+            let wrapped =
+                wrapping.replace("{q}", &quoted(&case.command)).replace("{}", &case.command);
+            let verdict = judge(&wrapped);
+            let milder = verdict.decision < plain.decision;
+            let lost = plain
+                .labels
+                .iter()
+                .filter(|label| label.starts_with("deny_list:"))
+                .any(|label| !verdict.labels.contains(label));
+            if milder || lost {
+                failures.push(format!(
+                    "{}\n  {:?} is {} {:?}\n  {:?} is {} {:?}",
+                    case.title(),
+                    case.command,
+                    plain.decision.name(),
+                    plain.labels,
+                    wrapped,
+                    verdict.decision.name(),
+                    verdict.labels
+                ));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} are milder:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn no_neighbour_makes_a_verdict_milder() {
+    let cases: Vec<Case> = cases()
+        .unwrap()
+        .into_iter()
+        .filter(|case| case.branch.is_none() && is_whole(case))
+        .collect();
+    let neighbours = ["echo done", "ls src", "true", "make test", "grep -rn 'rm -rf /' docs"];
+    let mut failures = Vec::new();
+    for (at, case) in cases.iter().enumerate() {
+        let plain = judge(&case.command);
+        let Some(neighbour) = neighbours.get(at % neighbours.len()) else { continue };
+        for joined in
+            [format!("{neighbour}\n{}", case.command), format!("{}\n{neighbour}", case.command)]
+        {
+            let verdict = judge(&joined);
+            if verdict.decision < plain.decision {
+                failures.push(format!(
+                    "{}: {joined:?} is {}",
+                    case.title(),
+                    verdict.decision.name()
+                ));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} are milder:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn the_hook_preset_never_denies_less() {
+    let mut failures = Vec::new();
+    for case in cases().unwrap() {
+        if case.branch.is_some() {
+            continue;
+        }
+        let strict = judge_under(&case.command, Preset::Protocol);
+        let relaxed = judge_under(&case.command, Preset::Hook);
+        let denied = |verdict: &Verdict| verdict.decision == Decision::Deny;
+        if denied(&strict) != denied(&relaxed) || relaxed.decision > strict.decision {
+            failures.push(format!(
+                "{}: {:?} is {} under protocol and {} under hook",
+                case.title(),
+                case.command,
+                strict.decision.name(),
+                relaxed.decision.name()
+            ));
+        }
+    }
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+}
