@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod command;
+pub mod edit;
 pub mod examples;
 pub mod hook;
 pub mod machine;
@@ -9,6 +10,7 @@ pub mod policy;
 pub mod protect;
 pub mod report;
 pub mod schema;
+pub mod settings;
 pub mod spare;
 pub mod store;
 pub mod wire;

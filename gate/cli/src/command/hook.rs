@@ -37,8 +37,8 @@ pub fn names() -> clap::builder::PossibleValuesParser {
 /// The most bytes of a payload.
 const PAYLOAD_BYTES: u64 = 16 << 20;
 
-/// How long a call may be judged; agents wait at least five seconds, most a minute.
-const DEADLINE: Duration = Duration::from_secs(4);
+/// How long a call may be judged; what `install` writes makes agents wait at least a minute.
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Bytes of the stack the judge runs on.
 const STACK_BYTES: usize = 32 << 20;
@@ -166,7 +166,7 @@ fn judge(agent: &Agent, call: &Call, started: Instant) -> Result<Advice, String>
     Ok(advice)
 }
 
-/// A directory that nothing lies in: the workspace of a call from a place that belongs to the system.
+/// A directory that nothing lies in: the workspace of a call from a place that cannot be one.
 const NOWHERE: &str = "/nonexistent/shellgate-has-no-workspace";
 
 /// Variables by which agents name the root of the project.
@@ -197,8 +197,12 @@ fn bench(call: &Call, folders: &Folders) -> Result<Bench, String> {
     }
     let given = !place.workspaces.is_empty();
     let mut context = machine::context(&place).map_err(|failure| failure.to_string())?;
-    if !given && context.workspaces.iter().any(|root| !may_be_workspace(root, &context.home)) {
-        context.workspaces = vec![NOWHERE.into()];
+    let home = context.home.trim_end_matches('/').to_owned();
+    context.workspaces.retain(|root| {
+        may_be_workspace(root, &home) || (given && root.trim_end_matches('/') == home)
+    });
+    if context.workspaces.is_empty() {
+        context.workspaces.push(NOWHERE.into());
     }
     // A book of installs that cannot be read leaves the other files protected.
     let written = installed::read(&installed::file(folders));
@@ -220,8 +224,8 @@ fn bench(call: &Call, folders: &Folders) -> Result<Bench, String> {
     }
 }
 
-/// Whether a directory that nobody named a workspace can be one: not the root, not a home or what
-/// homes lie in, not a place of the system.
+/// Whether a directory can be a workspace: not the root, not a home or what homes lie in, not a place
+/// of the system. (A home is one where the agent says so.)
 fn may_be_workspace(root: &str, home: &str) -> bool {
     const SYSTEM: &[&str] = &[
         "bin",

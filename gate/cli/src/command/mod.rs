@@ -2,14 +2,17 @@
 
 pub mod allow;
 pub mod check;
+pub mod doctor;
 pub mod explain;
 pub mod grants;
 pub mod hook;
+pub mod install;
 pub mod log;
 pub mod policy;
 pub mod replay;
 pub mod rules;
 pub mod stats;
+pub mod uninstall;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -55,6 +58,12 @@ enum Verb {
     Stats(stats::Arguments),
     /// Judge the log again under today's rules and show every difference.
     Replay(replay::Arguments),
+    /// Make coding agents call shellgate before they run a command.
+    Install(install::Arguments),
+    /// Take shellgate out of agents' settings again.
+    Uninstall(uninstall::Arguments),
+    /// See whether the guard is really on.
+    Doctor(doctor::Arguments),
     /// Judge a call of a coding agent: its payload on standard input, its reply on standard output.
     Hook(hook::Arguments),
     /// Let a call through that was stopped.
@@ -169,6 +178,9 @@ pub fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Log(arguments) => log::run(&arguments),
         Verb::Stats(arguments) => stats::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),
+        Verb::Install(arguments) => install::run(&arguments),
+        Verb::Uninstall(arguments) => uninstall::run(&arguments),
+        Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Hook(arguments) => hook::run(&arguments),
         Verb::Allow(arguments) => allow::run(&arguments),
         Verb::Grants(arguments) => grants::run(&arguments),

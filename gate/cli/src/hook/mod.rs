@@ -21,6 +21,7 @@ pub mod kiro;
 pub mod opencode;
 pub mod openhands;
 pub mod qwen;
+pub mod sample;
 pub mod text;
 pub mod windsurf;
 
