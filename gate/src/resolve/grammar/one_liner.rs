@@ -9,7 +9,7 @@ use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::span::Site;
 use crate::model::trace::{Carried, Reading};
 use crate::model::utility::{CarryScope, Language};
-use crate::model::value::{Field, Text, Truth, Unknown};
+use crate::model::value::{Field, Piece, Text, Truth, Unknown};
 use crate::resolve::grammar::Scene;
 use crate::resolve::grammar::code::codes;
 use crate::resolve::grammar::words::{command, known, on_text, script};
@@ -21,6 +21,9 @@ const TOKENS: usize = 8_000;
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
     for code in codes(scene, reading) {
         let text = known(&code.text).unwrap_or_else(|| code.text.fill("\u{1}"));
+        for line in command_lines(&text, code.language) {
+            carried.push(script(on_known(line), CodePlace::Option, code.site));
+        }
         let found = scan(&text, code.language);
         let field = |text: Text| Field { text, site: code.site, quoted: true, ..Field::default() };
         for run in found.runs {
@@ -34,6 +37,58 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         for (kind, path, recursive) in found.files {
             push(kind, path, recursive, code.site, reading);
         }
+    }
+}
+
+/// The text, unknown where a piece of it was filled with the character that stands for one.
+fn on_known(line: &str) -> Text {
+    let mut text = Text::empty();
+    for (at, part) in line.split('\u{1}').enumerate() {
+        if at > 0 {
+            text.push(Piece::Unknown(Unknown::Joined));
+        }
+        text.push_str(part);
+    }
+    text
+}
+
+/// Shell text in languages whose commands stand on lines of their own: `shell TEXT` and `!TEXT` of
+/// debuggers, `!TEXT` of ed behind an address or one of its reading and writing commands, `exec` and
+/// `spawn` of Tcl and expect.
+fn command_lines(code: &str, language: Language) -> Vec<&str> {
+    let lines = code.split(['\n', ';']).map(str::trim).take(TOKENS);
+    match language {
+        Language::Debugger => lines
+            .filter_map(|line| {
+                let line = line.strip_prefix("platform ").map_or(line, str::trim_start);
+                line.strip_prefix('!').or_else(|| line.strip_prefix("shell "))
+            })
+            .collect(),
+        Language::Ed => code
+            .lines()
+            .take(TOKENS)
+            .filter_map(|line| {
+                let line = line.trim_start_matches(|c: char| {
+                    c.is_ascii_digit() || matches!(c, ' ' | ',' | '$' | '.' | '+' | '-' | '%')
+                });
+                let line = line.trim_start_matches(['r', 'w', 'e', 'E', ' ']);
+                line.strip_prefix('!')
+            })
+            .collect(),
+        Language::Tcl => lines
+            .filter_map(|line| {
+                let line = line.trim_start_matches(['[', '{', '(', ' ', '"']);
+                let line = line
+                    .strip_prefix("catch ")
+                    .map_or(line, |rest| rest.trim_start_matches(['{', ' ']));
+                let rest = line.strip_prefix("exec ").or_else(|| line.strip_prefix("spawn "))?;
+                let rest = rest.trim_start();
+                let rest = rest.strip_prefix("-ignorestderr").unwrap_or(rest);
+                let rest = rest.strip_prefix("-noecho").unwrap_or(rest);
+                Some(rest.trim_end_matches([']', '}', ')', '"']))
+            })
+            .collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -150,6 +205,9 @@ fn call(name: &str, method: &str, language: Language) -> Option<Call> {
         }
         "run" | "call" if matches!(language, Language::Python) && is_bare => Call::Run,
         "script" if language == Language::AppleScript => Call::Run,
+        "shell-command" | "shell-command-to-string" | "async-shell-command" => Call::Run,
+        "delete-directory" => Call::DeleteTree,
+        "delete-file" => Call::Delete,
         "spawn" if js => Call::Spawn,
         "spawn" => Call::Run,
         "spawnSync" | "execFile" | "execFileSync" | "fork" if js => Call::Spawn,
@@ -461,7 +519,9 @@ impl Lexer<'_> {
     fn name(&mut self, first: char, out: &mut Vec<Token>) {
         let mut name = String::from(first);
         loop {
-            if let Some(c) = self.chars.next_if(|c| c.is_alphanumeric() || *c == '_') {
+            let dash = self.language == Language::Lisp;
+            let is_part = |c: &char| c.is_alphanumeric() || *c == '_' || dash && *c == '-';
+            if let Some(c) = self.chars.next_if(is_part) {
                 name.push(c);
                 continue;
             }
@@ -688,6 +748,7 @@ mod tests {
             ),
             (Language::Php, "shell_exec('id');", "sh: id"),
             (Language::Lua, "os.execute('id')", "sh: id"),
+            (Language::Lisp, "(shell-command \"id\")", "sh: id"),
             (Language::AppleScript, "do shell script \"id\"", "sh: id"),
         ] {
             assert_eq!(runs(language, code), [expected], "{code}");
