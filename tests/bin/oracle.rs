@@ -8,7 +8,7 @@ use suite::campaign::{Plan, corpus, run, structures};
 use suite::generate::Class;
 use suite::law::judge;
 
-const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink]
+const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink] [--inexact]
        oracle --one COMMAND    what bash and the gate make of one command
        oracle --corpus         the structure law on every line of the corpus";
 
@@ -28,6 +28,7 @@ fn work(arguments: &[String]) -> Result<bool, String> {
     let mut words = arguments.iter();
     let mut one = None;
     let mut lines = false;
+    let mut inexact = false;
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
         match word.as_str() {
@@ -37,6 +38,7 @@ fn work(arguments: &[String]) -> Result<bool, String> {
                 let name = value()?;
                 plan.class = Class::ALL.into_iter().find(|class| class.name() == name);
             }
+            "--inexact" => inexact = true,
             "--no-shrink" => plan.shrink = false,
             "--one" => one = Some(value()?.clone()),
             "--corpus" => lines = true,
@@ -63,6 +65,11 @@ fn work(arguments: &[String]) -> Result<bool, String> {
         say(&format!("{} {} {}", find.number, find.candidate.class.name(), find.violation));
         say(&format!("  shrunk {:?}", find.shrunk));
         say(&format!("  from   {:?}", find.candidate.text));
+    }
+    if inexact {
+        for (number, text, programs) in &report.inexact {
+            say(&format!("{number} in part: {}\n  {text:?}", programs.join("; ")));
+        }
     }
     for line in report.lines() {
         say(&line);

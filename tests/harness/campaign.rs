@@ -69,6 +69,8 @@ pub struct Report {
     pub accepted: (usize, usize),
     /// Broken laws.
     pub finds: Vec<Find>,
+    /// Candidates without input from outside, with programs of them that are known in part only.
+    pub inexact: Vec<(u64, String, Vec<String>)>,
     /// How long it took.
     pub time: Duration,
 }
@@ -137,7 +139,7 @@ fn one(
     own: &Candidate,
 ) -> Result<Report, SandboxError> {
     let observed = sandbox.run(&own.text)?;
-    let Judged { decision, violations, words, exact, all_known, gap } =
+    let Judged { decision, violations, words, exact, all_known, gap, inexact } =
         judge(gate, &own.text, &observed);
     let mut part = Report {
         judged: 1,
@@ -151,6 +153,9 @@ fn one(
     if !own.outside && decision < Decision::Deny {
         part.words = (words, exact);
         part.known = (1, usize::from(all_known));
+        if !inexact.is_empty() {
+            part.inexact.push((number, own.text.clone(), inexact));
+        }
     }
     // Of several breaches of one kind the first one says enough.
     let mut seen: Vec<Law> = Vec::new();
@@ -242,7 +247,7 @@ pub fn structures(sandbox: &Sandbox, texts: &[String]) -> Result<Vec<Structure>,
             (None, _) => Structure::Rejected,
             (_, None) => Structure::Gap,
             (Some(before), Some(ours)) => match after {
-                Some(after) if same_form(&after) == same_form(&before) => Structure::Same,
+                Some(after) if is_same(&before, &after) => Structure::Same,
                 Some(after) => {
                     Structure::Differs(format!("{before:?} became {after:?} by {ours:?}"))
                 }
@@ -260,29 +265,74 @@ fn grouped(text: &str) -> String {
     format!("{{\n:\n{text}\n}}")
 }
 
-/// Braces around every parameter's name, as they may or may not be written: `$ab` is `${ab}` and
-/// never `${a}b`. `time -p` differs from `time` only in what it prints.
+/// The same form for what means the same: braces around every parameter's name (`$ab` is `${ab}` and
+/// never `${a}b`), `$((x))` for `$[x]`, no `\` before `$` between backquotes, `time` for `time -p`.
 fn same_form(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.trim_end();
-    while let Some((before, after)) = rest.split_once('$') {
-        out.push_str(before);
-        out.push('$');
-        let length = match after.chars().next() {
-            Some(first) if first.is_ascii_alphabetic() || first == '_' => after
-                .find(|own: char| !(own.is_ascii_alphanumeric() || own == '_'))
-                .unwrap_or(after.len()),
-            Some(first) if first.is_ascii_digit() || "@*#?-!$".contains(first) => 1,
-            _ => 0,
-        };
-        let (name, tail) = after.split_at(length);
-        if length > 0 {
-            out.push_str(&format!("{{{name}}}"));
+    let mut characters = text.trim_end().chars().peekable();
+    let mut backquoted = false;
+    let mut square = 0_usize;
+    while let Some(own) = characters.next() {
+        match own {
+            '\\' => match characters.next() {
+                Some('$') if backquoted => out.push('$'),
+                Some(next) => out.extend(['\\', next]),
+                None => out.push('\\'),
+            },
+            '`' => {
+                backquoted = !backquoted;
+                out.push('`');
+            }
+            '$' => {
+                let mut name = String::new();
+                match characters.peek().copied() {
+                    Some(first) if first.is_ascii_alphabetic() || first == '_' => {
+                        while let Some(next) =
+                            characters.next_if(|next| next.is_ascii_alphanumeric() || *next == '_')
+                        {
+                            name.push(next);
+                        }
+                    }
+                    Some(first) if first.is_ascii_digit() || "@*#?-!$".contains(first) => {
+                        name.extend(characters.next());
+                    }
+                    Some('[') => {
+                        characters.next();
+                        square += 1;
+                        out.push_str("$((");
+                        continue;
+                    }
+                    _ => {}
+                }
+                if name.is_empty() {
+                    out.push('$');
+                } else {
+                    out.push_str(&format!("${{{name}}}"));
+                }
+            }
+            ']' if square > 0 => {
+                square -= 1;
+                out.push_str("))");
+            }
+            other => out.push(other),
         }
-        rest = tail;
     }
-    out.push_str(rest);
-    out.replace("time -p ", "time ")
+    out.replace("time -p ", "time ").replace("//}", "}").replace("/}", "}").replace("/}", "}")
+}
+
+/// The form without blanks and ends of commands, for what bash prints as it was written: bodies of
+/// here-documents and what stands between backquotes and braces.
+fn loose_form(text: &str) -> String {
+    let brackets = text.contains("[[");
+    same_form(text)
+        .chars()
+        .filter(|own| !(own.is_whitespace() || *own == ';' || (brackets && "()".contains(*own))))
+        .collect()
+}
+
+fn is_same(before: &str, after: &str) -> bool {
+    let written = ["<<", "`", "${", "[[", "$(("].iter().any(|mark| before.contains(mark));
+    same_form(before) == same_form(after) || (written && loose_form(before) == loose_form(after))
 }
 
 /// A smaller text for which `breaks` still holds: pieces are left out, the large ones first.
@@ -331,6 +381,7 @@ impl Report {
             *self.decisions.entry(name).or_default() += count;
         }
         self.finds.extend(other.finds);
+        self.inexact.extend(other.inexact);
     }
 
     /// How many finds break this law.

@@ -69,6 +69,8 @@ pub struct Judged {
     pub all_known: bool,
     /// Whether the candidate is not understood: it has a gap.
     pub gap: bool,
+    /// Programs that were started and are known in part only.
+    pub inexact: Vec<String>,
 }
 
 /// The variables that the sandbox sets and the gate is told of.
@@ -92,6 +94,9 @@ pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
         let matching = best(&said, started);
         judged.words += started.argv.len();
         judged.exact += matching.unwrap_or_default();
+        if matching.is_none_or(|known| known < started.argv.len()) {
+            judged.inexact.push(show(started));
+        }
         if matching.is_none() && !excused {
             judged.violations.push(Violation { law: Law::Started, about: show(started) });
         }
@@ -136,8 +141,10 @@ fn best(said: &Explanation, started: &Started) -> Option<usize> {
 }
 
 fn knows(own: &Invocation, started: &Started) -> Option<usize> {
-    own.name.as_ref()?;
     let (name, rest) = own.argv.split_first()?;
+    if !name.text.is_exact() && own.name.is_none() {
+        return None;
+    }
     let (first, words) = started.argv.split_first()?;
     // `exec -a` gives a program another first word than its own.
     let last = started.path.rsplit('/').next().unwrap_or_default();
@@ -181,8 +188,12 @@ fn fit_all(fields: &[Field], words: &[String]) -> bool {
     reachable.last().copied().unwrap_or_default()
 }
 
-/// Whether the text may stand for the word.
+/// Whether the text may stand for the word. The number of a descriptor that bash picks for a process
+/// substitution does not count.
 pub fn fits(text: &Text, word: &str) -> bool {
+    if word.starts_with("/dev/fd/") && text.prefix().starts_with("/dev/fd/") {
+        return true;
+    }
     fit_pieces(text.pieces(), word)
 }
 
