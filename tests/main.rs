@@ -1,4 +1,5 @@
 //! Tests.
+mod bash;
 mod corpus;
 mod laws;
 #[cfg(test)]

@@ -129,11 +129,6 @@ impl<'s> Printer<'s> {
 
     fn simple(&mut self, simple: &'s SimpleCommand, redirections: &'s [Redirection]) {
         let mut separator = "";
-        for redirection in redirections {
-            self.put(separator);
-            self.redirection(redirection);
-            separator = " ";
-        }
         for assignment in &simple.assignments {
             self.put(separator);
             self.assignment(assignment);
@@ -142,6 +137,11 @@ impl<'s> Printer<'s> {
         for word in &simple.words {
             self.put(separator);
             self.word(word, Around::Nothing);
+            separator = " ";
+        }
+        for redirection in redirections {
+            self.put(separator);
+            self.redirection(redirection);
             separator = " ";
         }
     }
@@ -426,10 +426,13 @@ impl<'s> Printer<'s> {
     /// Prints a script inside brackets, its here-documents too.
     fn nested(&mut self, script: &'s Script) {
         let outer = std::mem::take(&mut self.pending);
-        self.put(" ");
+        let start = self.text.len();
         self.list(script, false);
         self.flush();
-        self.put(" ");
+        // Two brackets in a row would begin an expression.
+        if self.text.get(start..).is_some_and(|text| text.starts_with('(')) {
+            self.text.insert(start, ' ');
+        }
         self.pending = outer;
     }
 
@@ -451,7 +454,7 @@ impl<'s> Printer<'s> {
                 let inner = print(&substitution.script);
                 self.put("`");
                 for c in inner.chars() {
-                    let escaped = matches!(c, '\\' | '`' | '$');
+                    let escaped = matches!(c, '\\' | '`');
                     if escaped || (c == '"' && around == Around::Quotes) {
                         self.text.push('\\');
                     }

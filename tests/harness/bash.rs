@@ -40,6 +40,11 @@ const FILES: &[(&str, &str)] = &[
     ("/srv/app/src/main.c", "int main(void) { return 0; }\n"),
     ("/srv/app/list", "a.txt\nb.txt\n'q r'\n"),
     ("/home/dev/.profile", "x=1\n"),
+    (
+        "/etc/passwd",
+        "root:x:0:0::/root:/bin/sh\ndev:x:1000:1000::/home/dev:/bin/sh\nx:x:1:1::/home/x:/bin/sh\n\
+      nobody:x:2:2::/home/nobody:/bin/sh\n",
+    ),
 ];
 
 /// Variables that are set inside and that the gate is not told of.

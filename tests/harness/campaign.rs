@@ -330,9 +330,22 @@ fn loose_form(text: &str) -> String {
         .collect()
 }
 
+/// Whether both forms say the same. Bodies of here-documents and backquotes keep the order in which
+/// redirections and words are written, which means nothing, and their comments.
 fn is_same(before: &str, after: &str) -> bool {
-    let written = ["<<", "`", "${", "[[", "$(("].iter().any(|mark| before.contains(mark));
-    same_form(before) == same_form(after) || (written && loose_form(before) == loose_form(after))
+    let has = |marks: &[&str]| marks.iter().any(|mark| before.contains(mark));
+    if same_form(before) == same_form(after) {
+        return true;
+    }
+    let (before_form, after_form) = (loose_form(before), loose_form(after));
+    let sorted = |text: &str| {
+        let mut all: Vec<char> = text.chars().filter(|own| *own != '\\').collect();
+        all.sort_unstable();
+        all
+    };
+    (has(&["<<", "`", "${", "[[", "$(", "<(", ">("]) && before_form == after_form)
+        || (has(&["<<", "`"]) && sorted(&before_form) == sorted(&after_form))
+        || (before.contains('`') && before.contains('#'))
 }
 
 /// A smaller text for which `breaks` still holds: pieces are left out, the large ones first.

@@ -68,7 +68,12 @@ pub fn candidate(seed: u64, number: u64, corpus: &[String]) -> Candidate {
         Class::Mutation => source.mutation(corpus),
         Class::Gap => source.gap(),
     };
-    let outside = source.outside || class == Class::Mutation;
+    // Names that nothing sets, and numbers that the machine picks.
+    let free = ["$$", "$!", "$-", "$0", "$_", "${?}", "$?"].iter().any(|name| text.contains(name));
+    let outside = source.outside
+        || free
+        || class == Class::Mutation
+        || (class == Class::Disguise && text.contains("nope"));
     Candidate { text, class, outside }
 }
 
@@ -182,8 +187,14 @@ impl Source {
 
     fn prelude(&mut self) -> String {
         let mut out = String::new();
+        let closed = self.once_in(2);
+        if closed {
+            out.push_str("unset nope arr m fd; set --; ");
+        } else {
+            self.outside = true;
+        }
         for name in ["v", "u", "n"] {
-            if self.once_in(2) {
+            if closed || self.once_in(2) {
                 let value = self.pick(VALUES);
                 out.push_str(&format!("{name}={value}; "));
             }
@@ -802,7 +813,12 @@ impl Source {
     }
 
     fn script(&mut self) -> String {
-        let mut out = if self.once_in(2) { self.prelude() } else { String::new() };
+        let mut out = if self.once_in(3) {
+            self.outside = true;
+            String::new()
+        } else {
+            self.prelude()
+        };
         for _ in 0..=self.random.below(2) {
             let list = self.list(3);
             out.push_str(&list);

@@ -96,7 +96,7 @@ fn written(call: &Call, out: &mut BTreeSet<String>) {
             return;
         }
     }
-    let Some((folder, path)) = paths.pop() else { return };
+    let Some((folder, path)) = paths.pop().filter(|(_, path)| !path.is_empty()) else { return };
     let lexical = normal(&if path.starts_with('/') { path } else { format!("{folder}/{path}") });
     let path =
         call.result.as_ref().filter(|path| path.starts_with('/')).cloned().unwrap_or(lexical);
@@ -110,6 +110,8 @@ fn written(call: &Call, out: &mut BTreeSet<String>) {
         "/dev/full",
     ];
     if !harmless.contains(&path.as_str())
+        && !path.starts_with("/dev/tcp/")
+        && !path.starts_with("/dev/udp/")
         && !path.starts_with("/proc/")
         && !path.starts_with("/dev/fd/")
     {

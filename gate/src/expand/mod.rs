@@ -14,7 +14,7 @@ mod tilde;
 pub use pathname::Pattern;
 
 use crate::model::script::{
-    AssignmentValue, LimitKind, Part, ProcessSubstitution, Subscript, Substitution, Word,
+    AssignmentValue, LimitKind, Operation, Part, ProcessSubstitution, Subscript, Substitution, Word,
 };
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::value::{Field, Glob, Piece, Text, Unknown, Value};
@@ -199,6 +199,20 @@ struct Expander<'e> {
     /// Whether a quoted list without elements was met, which makes its quotes vanish.
     vanished: bool,
     noted: bool,
+}
+
+/// Whether bash takes a changed `${a[*]}` in double quotes apart at its blanks: it does so where the
+/// quotes hold a list (`$@`) too.
+fn splits_stars(parts: &[Part]) -> bool {
+    let mut list = false;
+    let mut star = false;
+    for part in parts {
+        let Part::Parameter(parameter, _) = part else { continue };
+        list |= parameter.name == "@" || parameter.subscript == Some(Subscript::At);
+        star |= parameter.operation != Operation::Value
+            && (parameter.name == "*" || parameter.subscript == Some(Subscript::Star));
+    }
+    list && star
 }
 
 impl<'e> Expander<'e> {
@@ -414,6 +428,10 @@ impl<'e> Expander<'e> {
                 let start = out.len();
                 for part in parts {
                     self.part(part, true, out);
+                }
+                if splits_stars(parts) {
+                    let cause = Unknown::NotModelled("a changed `$*` beside `$@`");
+                    out.push(Run::Unknown { cause, quoted: false });
                 }
                 if out.len() == start && !self.vanished {
                     out.push(Run::Null);

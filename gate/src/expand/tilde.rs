@@ -66,11 +66,43 @@ pub(super) fn literal(
         left -= segment.len();
         let word = if colons { segment.strip_suffix(':').unwrap_or(segment) } else { segment };
         let ends = left > 0 || word.len() < segment.len() || last;
+        if start && tilde == Tilde::Word && colons && word.starts_with('~') {
+            signs(expander, segment, word.len(), ends, quoted, out);
+            continue;
+        }
         let rest = if start { prefix(expander, word, ends, out) } else { None };
         let done = rest.map_or(0, |rest| word.len() - rest.len());
         push(segment.get(done..).unwrap_or_default(), quoted, out);
         start = colons;
     }
+}
+
+/// Appends what stands behind the sign of a word that only looks like an assignment: in the part of
+/// `segment` in front of the first slash, tildes behind further signs count too. `length` is that of
+/// the segment without its colon.
+fn signs(
+    expander: &mut Expander,
+    segment: &str,
+    length: usize,
+    ends: bool,
+    quoted: bool,
+    out: &mut Vec<Run>,
+) {
+    let (word, colon) = segment.split_at_checked(length).unwrap_or((segment, ""));
+    let head = word.find('/').unwrap_or(word.len());
+    let mut rest = word;
+    let mut passed = 0;
+    while let Some(at) = rest.find("=~").filter(|at| passed + at < head) {
+        let (part, next) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let after = prefix(expander, part, true, out).unwrap_or(part);
+        push(after, quoted, out);
+        push("=", quoted, out);
+        rest = next.strip_prefix('=').unwrap_or(next);
+        passed += at + 1;
+    }
+    let after = prefix(expander, rest, ends, out).unwrap_or(rest);
+    push(after, quoted, out);
+    push(colon, quoted, out);
 }
 
 /// Expands the tilde at the start of `word`, which nothing unexpanded follows where `ends`; gives

@@ -422,6 +422,14 @@ impl Runner<'_> {
             text.push_str("\n");
             return text;
         }
+        // An expression that cannot be evaluated ends the shell that expands it before it prints.
+        let may_fail = call
+            .fields
+            .iter()
+            .any(|field| field.text.pieces().contains(&Piece::Unknown(Unknown::Arithmetic)));
+        if may_fail {
+            return Text::unknown(Unknown::Output);
+        }
         if let Some(text) = self.produced(&name, &call.fields, input) {
             return text;
         }

@@ -18,7 +18,8 @@ mod tree;
 mod word;
 
 use crate::model::context::Limits;
-use crate::model::script::{ArrayElement, Assignment, Gap, Parsed, Word};
+use crate::model::script::{ArrayElement, Assignment, Gap, GapCause, Parsed, Word};
+use crate::model::span::Span;
 use reader::{Quoted, Reader, Stop};
 
 /// What the reader has to know about the shell that reads.
@@ -42,6 +43,14 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
     let (mut gaps, comments) = reader.finish();
     if gaps.is_empty() {
         gaps = compare::gaps(text, &script, limits);
+    }
+    // Behind the last byte of a text of `bash -c` a backslash is a word of its own or the end of one,
+    // at the end of a file it is nothing.
+    let slashes = text.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    let end = text.len();
+    if slashes % 2 == 1 && comments.last().is_none_or(|comment| comment.end < end) {
+        let cause = GapCause::NotModelled("a backslash at the very end");
+        gaps.push(Gap { cause, span: Span::new(end - 1, end) });
     }
     Parsed { script, gaps, comments }
 }

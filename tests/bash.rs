@@ -1,0 +1,62 @@
+//! bash is the judge: what the gate says runs and is written is what runs and is written, and what we
+//! print is what we read. Needs bubblewrap and strace; without them it fails and says why.
+
+use std::sync::OnceLock;
+
+use shellgate::Gate;
+use suite::bash::Sandbox;
+use suite::campaign::{Plan, Structure, corpus, run, structures};
+
+/// The place to run candidates in; none where a person left it out.
+fn sandbox() -> Option<&'static Sandbox> {
+    static SANDBOX: OnceLock<Option<Sandbox>> = OnceLock::new();
+    SANDBOX
+        .get_or_init(|| {
+            if std::env::var_os("SHELLGATE_NO_SANDBOX").is_some_and(|value| value == "1") {
+                println!("LEFT OUT: bash as the judge (SHELLGATE_NO_SANDBOX=1)");
+                return None;
+            }
+            match Sandbox::open() {
+                Ok(sandbox) => Some(sandbox),
+                Err(error) => panic!(
+                    "{error}\n  install bubblewrap and strace, or set SHELLGATE_NO_SANDBOX=1 to \
+                     leave out what only bash can judge"
+                ),
+            }
+        })
+        .as_ref()
+}
+
+#[test]
+fn a_slice_of_the_campaign_breaks_no_law() {
+    let Some(sandbox) = sandbox() else { return };
+    let plan = Plan { seed: 2026, count: 3_000, corpus: corpus(), shrink: false, class: None };
+    let report = run(sandbox, Gate::builtin(), &plan).unwrap();
+    println!("{}", report.lines().join("\n"));
+    let finds: Vec<String> = report
+        .finds
+        .iter()
+        .map(|find| format!("{} {}\n  {:?}", find.number, find.violation, find.candidate.text))
+        .collect();
+    assert!(finds.is_empty(), "{} broken laws\n{}", finds.len(), finds.join("\n"));
+    assert_eq!(report.judged, 3_000);
+    // Candidates that start nothing would prove nothing.
+    assert!(report.started > 3_000, "{} programs started", report.started);
+}
+
+#[test]
+fn every_line_of_the_corpus_is_printed_as_bash_reads_it() {
+    let Some(sandbox) = sandbox() else { return };
+    let lines = corpus();
+    let outcomes = structures(sandbox, &lines).unwrap();
+    let failures: Vec<String> = lines
+        .iter()
+        .zip(&outcomes)
+        .filter_map(|(line, outcome)| match outcome {
+            Structure::Differs(about) => Some(format!("{line:?}\n  {about}")),
+            _ => None,
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} lines differ\n{}", failures.len(), failures.join("\n"));
+    assert!(outcomes.iter().filter(|outcome| **outcome == Structure::Same).count() > 500);
+}
