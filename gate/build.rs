@@ -39,7 +39,7 @@ fn main() -> io::Result<()> {
     let (catalog, _) = load::utilities::utilities(&pairs(&utilities)).map_err(io::Error::other)?;
     let mut general = Vec::new();
     judgement.pack(&mut general);
-    catalog.variables.pack(&mut general);
+    catalog.variables().to_vec().pack(&mut general);
     catalog.trusted_directories.pack(&mut general);
     fs::write(out.join("general.pack"), general)?;
     fs::write(out.join("utilities.pack"), tables(&mut code, &catalog))?;

@@ -65,7 +65,7 @@ fn what_is_built_in_is_what_the_files_say() {
     let (catalog, _) = load::utilities(load::builtin::utilities()).unwrap();
     assert!(built_in.iter().eq(catalog.iter()));
     assert!(built_in.names().eq(catalog.names()));
-    assert_eq!(built_in.variables, catalog.variables);
+    assert_eq!(built_in.variables(), catalog.variables());
     assert_eq!(built_in.trusted_directories, catalog.trusted_directories);
     for (id, utility) in catalog.iter() {
         for name in std::iter::once(&utility.name).chain(&utility.aliases) {

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
                 files.len(),
                 catalog.names().count(),
                 catalog.iter().count(),
-                catalog.variables.len(),
+                catalog.variables().len(),
                 examples.len()
             );
             ExitCode::SUCCESS

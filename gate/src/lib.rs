@@ -34,6 +34,7 @@ pub mod resolve;
 
 use std::sync::LazyLock;
 
+use crate::derive::path::Known;
 use crate::explain::{Explanation, Look};
 use crate::judge::Scene;
 use crate::judge::index::Index;
@@ -54,6 +55,7 @@ pub struct Gate {
     index: Index,
     labels: Labels,
     knowledge: Knowledge,
+    known: Known,
     limits: Limits,
     trusted: Vec<String>,
     warnings: Vec<String>,
@@ -95,6 +97,7 @@ impl Gate {
             gate.apply(policy)?;
         }
         gate.index = Index::new(&gate.rules);
+        gate.known = Known::new(&gate.knowledge);
         Ok(gate)
     }
 
@@ -105,6 +108,7 @@ impl Gate {
             index: Index::new(&rules),
             rules,
             labels,
+            known: Known::new(&knowledge),
             knowledge,
             limits: Limits::default(),
             trusted: Vec::new(),
@@ -152,7 +156,7 @@ impl Gate {
     /// What a command would do, decided. Any text gets an answer.
     pub fn classify(&self, command: &str, context: &Context) -> Verdict {
         let (_, trace) = self.run(command, context);
-        let facts = derive::derive(&trace, &self.catalog, context, &self.knowledge);
+        let facts = derive::derive(&trace, &self.catalog, context, &self.known);
         let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
         let hits = judge::hits(&self.rules, &self.index, &scene);
         self.decide(command, &hits, &scene)
@@ -168,7 +172,7 @@ impl Gate {
     /// What a tool that works on one file without a shell would do, decided.
     pub fn classify_path(&self, path: &str, kind: EffectKind, context: &Context) -> Verdict {
         let trace = Trace::default();
-        let facts: Vec<Fact> = vec![derive::touch(path, kind, context, &self.knowledge)];
+        let facts: Vec<Fact> = vec![derive::touch(path, kind, context, &self.known)];
         let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
         let hits = judge::hits(&self.rules, &self.index, &scene);
         judge::decide(&self.rules, &self.labels, &hits, &scene)
@@ -177,7 +181,7 @@ impl Gate {
     /// What every stage makes of a command.
     pub fn explain(&self, command: &str, context: &Context) -> Explanation {
         let (parsed, trace) = self.run(command, context);
-        let facts = derive::derive(&trace, &self.catalog, context, &self.knowledge);
+        let facts = derive::derive(&trace, &self.catalog, context, &self.known);
         let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
         let hits = judge::hits(&self.rules, &self.index, &scene);
         let verdict = self.decide(command, &hits, &scene);

@@ -7,11 +7,10 @@ pub mod host;
 pub mod path;
 
 use crate::derive::host::Target;
-use crate::derive::path::Paths;
+use crate::derive::path::{Known, Paths};
 use crate::model::component;
 use crate::model::context::Context;
 use crate::model::fact::{CodePlace, EffectKind, Fact, Object, Place};
-use crate::model::rule::Knowledge;
 use crate::model::span::Site;
 use crate::model::trace::{Access, CodeUse, DeedObject, Invocation, OptionUse, Trace};
 use crate::model::utility::{
@@ -25,18 +24,13 @@ const LANDINGS: usize = 64;
 
 /// Effects of all that a trace would run: those of each invocation in order, then files the shell
 /// opens, then code.
-pub fn derive(
-    trace: &Trace,
-    catalog: &Catalog,
-    context: &Context,
-    knowledge: &Knowledge,
-) -> Vec<Fact> {
+pub fn derive(trace: &Trace, catalog: &Catalog, context: &Context, known: &Known) -> Vec<Fact> {
     let mut deriver = Deriver {
         trace,
         catalog,
         context,
-        knowledge,
-        paths: Paths::new(context, knowledge),
+        known,
+        paths: Paths::new(context, known),
         facts: Vec::new(),
     };
     for (index, invocation) in trace.invocations.iter().enumerate() {
@@ -68,7 +62,7 @@ struct Deriver<'a> {
     trace: &'a Trace,
     catalog: &'a Catalog,
     context: &'a Context,
-    knowledge: &'a Knowledge,
+    known: &'a Known,
     paths: Paths<'a>,
     facts: Vec<Fact>,
 }
@@ -85,8 +79,8 @@ struct Actor<'a> {
     dry: bool,
 }
 
-impl Actor<'_> {
-    fn option(&self, used: &OptionUse) -> Option<&OptionSpec> {
+impl<'a> Actor<'a> {
+    fn option(&self, used: &OptionUse) -> Option<&'a OptionSpec> {
         self.utilities
             .iter()
             .find_map(|utility| utility.options.iter().find(|spec| spec.names.contains(&used.name)))
@@ -108,17 +102,19 @@ impl<'a> Deriver<'a> {
             return;
         }
         let utilities = chain(self.catalog, invocation);
-        let all = |list: fn(&Utility) -> &Vec<String>| -> Vec<String> {
-            utilities.iter().flat_map(|utility| list(utility).iter().cloned()).collect()
-        };
         let reading = &invocation.reading;
+        let any = |list: fn(&Utility) -> &Vec<String>| {
+            utilities
+                .iter()
+                .fold(Truth::No, |truth, utility| truth.or(reading.has_any(list(utility))))
+        };
         let mut actor = Actor {
             index,
             invocation,
             directories: invocation.directories.clone(),
-            recursive: reading.has_any(&all(|utility| &utility.recursive)),
-            force: reading.has_any(&all(|utility| &utility.force)),
-            dry: reading.has_any(&all(|utility| &utility.dry)) == Truth::Yes,
+            recursive: any(|utility| &utility.recursive),
+            force: any(|utility| &utility.force),
+            dry: any(|utility| &utility.dry) == Truth::Yes,
             utilities,
         };
         if actor.directories.is_empty() {
@@ -240,7 +236,7 @@ impl<'a> Deriver<'a> {
 
     fn options(&mut self, actor: &mut Actor<'a>) {
         for used in &actor.invocation.reading.options {
-            let Some(spec) = actor.option(used).cloned() else { continue };
+            let Some(spec) = actor.option(used) else { continue };
             match &used.value {
                 None => {
                     for kind in &spec.effects {
@@ -629,7 +625,7 @@ impl<'a> Deriver<'a> {
             (_, false) => name.clone(),
         };
         let mut protected = Truth::No;
-        for glob in &self.knowledge.protected_branches {
+        for glob in &self.known.protected_branches {
             let truth = if name.exact() == Some("*") {
                 Truth::Yes
             } else if glob.contains('*') || name.has_unknown() {
@@ -717,8 +713,8 @@ fn begins_with(operands: &[Field], words: &[String]) -> Truth {
 }
 
 /// The effect of one tool call on a file, for callers that do not go through a shell.
-pub fn touch(path: &str, kind: EffectKind, context: &Context, knowledge: &Knowledge) -> Fact {
-    let paths = Paths::new(context, knowledge);
+pub fn touch(path: &str, kind: EffectKind, context: &Context, known: &Known) -> Fact {
+    let paths = Paths::new(context, known);
     let object = paths.object(&Text::literal(path), &[Text::literal(context.cwd.as_str())]);
     Fact {
         kind,

@@ -3,7 +3,7 @@
 //! A path is resolved lexically against every directory its command may run in, then compared by
 //! components with what is known about places. Links are not followed.
 
-use crate::model::component;
+use crate::model::component::{self, Part, Pattern};
 use crate::model::context::Context;
 use crate::model::fact::{PathObject, Place, Places};
 use crate::model::rule::Knowledge;
@@ -12,41 +12,94 @@ use crate::model::value::{Piece, Text, Truth, Unknown};
 /// Components that are kept of one path; what lies deeper does not change where it leads.
 const DEEPEST: usize = 256;
 
+/// A path or a glob of several components.
+type Route<'a> = Vec<Pattern<'a>>;
+
+/// What is known about places, prepared once for any number of commands.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    system: Vec<Route<'static>>,
+    temporary: Vec<Route<'static>>,
+    home_parents: Vec<Route<'static>>,
+    root_home: Route<'static>,
+    home_settings: Vec<Route<'static>>,
+    harmless_devices: Vec<Route<'static>>,
+    /// Whole names, of directories too.
+    sensitive_names: Vec<Pattern<'static>>,
+    sensitive_endings: Vec<Pattern<'static>>,
+    sensitive_globs: Vec<Pattern<'static>>,
+    sensitive_paths: Vec<Route<'static>>,
+    harmless_endings: Vec<Pattern<'static>>,
+    generated: Vec<String>,
+    control: Vec<Route<'static>>,
+    pub(super) protected_branches: Vec<String>,
+}
+
+impl Known {
+    /// Prepares what is known.
+    pub fn new(knowledge: &Knowledge) -> Self {
+        let paths =
+            |list: &[String]| list.iter().map(|path| owned(names(path))).collect::<Vec<_>>();
+        let globs = |list: &[String]| {
+            list.iter()
+                .map(|glob| glob.split('/').map(|name| Pattern::new(name.to_owned())).collect())
+                .collect::<Vec<Route<'static>>>()
+        };
+        let endings = |list: &[String]| {
+            list.iter().map(|ending| Pattern::new(format!("*{ending}"))).collect::<Vec<_>>()
+        };
+        let patterns = |list: &[String]| {
+            list.iter().map(|glob| Pattern::new(glob.clone())).collect::<Vec<_>>()
+        };
+        let mut sensitive_names = patterns(&knowledge.sensitive_directories);
+        sensitive_names.extend(patterns(&knowledge.sensitive_names));
+        Self {
+            system: paths(&knowledge.system),
+            temporary: paths(&knowledge.temporary),
+            home_parents: paths(&knowledge.home_parents),
+            root_home: vec![Pattern::new("root")],
+            home_settings: globs(&knowledge.home_settings),
+            harmless_devices: paths(&knowledge.harmless_devices),
+            sensitive_names,
+            sensitive_endings: endings(&knowledge.sensitive_endings),
+            sensitive_globs: patterns(&knowledge.sensitive_globs),
+            sensitive_paths: paths(&knowledge.sensitive_paths),
+            harmless_endings: endings(&knowledge.harmless_endings),
+            generated: knowledge.generated.clone(),
+            control: globs(&knowledge.control),
+            protected_branches: knowledge.protected_branches.clone(),
+        }
+    }
+}
+
 /// Answers where paths lead in one context.
 #[derive(Debug)]
 pub struct Paths<'a> {
-    knowledge: &'a Knowledge,
-    workspaces: Vec<Vec<String>>,
-    home: Vec<String>,
-    system: Vec<Vec<String>>,
-    temporary: Vec<Vec<String>>,
-    home_parents: Vec<Vec<String>>,
+    known: &'a Known,
+    workspaces: Vec<Route<'a>>,
+    home: Route<'a>,
 }
 
 /// A normalised path.
 #[derive(Clone, Debug, Default)]
-struct Walk {
+struct Walk<'a> {
     /// Components from the root, up to and with the first unknown one.
-    components: Vec<Text>,
+    components: Vec<Part<'a>>,
     /// Whether the last component is unknown, so that the path may go on.
     open: bool,
     /// Whether not even its start is known.
     floating: bool,
     /// What follows the unknown component, where something does: the name of what is meant.
-    tail: Option<Text>,
+    tail: Option<Part<'a>>,
 }
 
 impl<'a> Paths<'a> {
     /// Prepares for one context.
-    pub fn new(context: &Context, knowledge: &'a Knowledge) -> Self {
-        let all = |list: &[String]| list.iter().map(|path| names(path)).collect();
+    pub fn new(context: &'a Context, known: &'a Known) -> Self {
         Self {
-            knowledge,
-            workspaces: all(&context.workspaces),
+            known,
+            workspaces: context.workspaces.iter().map(|path| names(path)).collect(),
             home: names(&context.home),
-            system: all(&knowledge.system),
-            temporary: all(&knowledge.temporary),
-            home_parents: all(&knowledge.home_parents),
         }
     }
 
@@ -100,24 +153,24 @@ impl<'a> Paths<'a> {
             || matches!(text.pieces().last(), Some(Piece::Literal(end)) if end.ends_with('/'))
             || directories.iter().any(|directory| {
                 let walk = walk(text, Some(directory));
-                let exact: Option<Vec<&str>> = walk.components.iter().map(Text::exact).collect();
+                let exact: Option<Vec<&str>> = walk.components.iter().map(Part::exact).collect();
                 let Some(exact) = exact else { return false };
                 if walk.floating {
                     return false;
                 }
                 let is =
-                    |root: &Vec<String>| root.iter().map(String::as_str).eq(exact.iter().copied());
+                    |root: &Route<'_>| root.iter().map(Pattern::text).eq(exact.iter().copied());
                 exact.is_empty()
                     || self.workspaces.iter().any(is)
-                    || self.system.iter().any(is)
-                    || self.temporary.iter().any(is)
-                    || self.home_parents.iter().any(is)
+                    || self.known.system.iter().any(is)
+                    || self.known.temporary.iter().any(is)
+                    || self.known.home_parents.iter().any(is)
                     || is(&self.home)
                     || self.homes(&walk.components).iter().any(|(depth, _)| *depth == exact.len())
             })
     }
 
-    fn places(&self, walk: &Walk) -> Places {
+    fn places(&self, walk: &Walk<'_>) -> Places {
         let mut places = Places::default();
         if walk.floating {
             for place in [
@@ -174,11 +227,11 @@ impl<'a> Paths<'a> {
         }
         let mut inner = cover;
         for (depth, truth) in &homes {
-            if *truth == Truth::Yes && path.iter().take(*depth).all(Text::is_exact) {
+            if *truth == Truth::Yes && path.iter().take(*depth).all(Part::is_exact) {
                 inner = inner.max(Some(*depth));
             }
         }
-        for root in &self.temporary {
+        for root in &self.known.temporary {
             let below = relation(walk, root).1;
             if reaches(root.len(), inner) {
                 places.raise(Place::Temporary, below);
@@ -190,13 +243,13 @@ impl<'a> Paths<'a> {
         let harmless = self.harmless_device(walk);
         places.raise(Place::HarmlessDevice, harmless);
         if harmless != Truth::Yes {
-            for root in &self.system {
+            for root in &self.known.system {
                 if !reaches(root.len(), inner) {
                     continue;
                 }
                 let (at, below) = relation(walk, root);
                 places.raise(Place::System, at.or(below));
-                if root.first().is_some_and(|name| name == "dev") {
+                if root.first().is_some_and(|name| name.text() == "dev") {
                     places.raise(Place::Device, below);
                 }
             }
@@ -221,18 +274,18 @@ impl<'a> Paths<'a> {
     }
 
     /// Places inside a workspace: what is generated, and what runs something later.
-    fn inside(&self, walk: &Walk, rest: &[Text], places: &mut Places) {
+    fn inside(&self, walk: &Walk<'_>, rest: &[Part<'_>], places: &mut Places) {
         let generated = rest
             .iter()
-            .any(|part| self.knowledge.generated.iter().any(|name| component::is(part, name)));
+            .any(|part| self.known.generated.iter().any(|name| component::is(part, name)));
         places.raise(Place::Generated, Truth::from(generated && !walk.open));
-        for glob in &self.knowledge.control {
+        for glob in &self.known.control {
             places.raise(Place::Control, covers(walk.open, rest, glob));
         }
     }
 
     /// Depths at which the path may pass a home, with the truth.
-    fn homes(&self, path: &[Text]) -> Vec<(usize, Truth)> {
+    fn homes(&self, path: &[Part<'_>]) -> Vec<(usize, Truth)> {
         let mut out: Vec<(usize, Truth)> = Vec::new();
         let mut add = |depth: usize, truth: Truth| {
             if truth.is_possible() && !out.iter().any(|(d, t)| *d == depth && *t >= truth) {
@@ -240,12 +293,12 @@ impl<'a> Paths<'a> {
                 out.push((depth, truth));
             }
         };
-        for parent in &self.home_parents {
+        for parent in &self.known.home_parents {
             if path.len() > parent.len() {
                 add(parent.len() + 1, prefix(path, parent));
             }
         }
-        for home in [&self.home, &vec!["root".to_owned()]] {
+        for home in [&self.home, &self.known.root_home] {
             if path.len() >= home.len() && !home.is_empty() {
                 add(home.len(), prefix(path, home));
             }
@@ -253,34 +306,33 @@ impl<'a> Paths<'a> {
         out
     }
 
-    fn settings(&self, walk: &Walk, rest: &[Text]) -> Truth {
+    fn settings(&self, walk: &Walk<'_>, rest: &[Part<'_>]) -> Truth {
         if rest.is_empty() {
             return Truth::No;
         }
         let mut truth = Truth::No;
-        for glob in &self.knowledge.home_settings {
+        for glob in &self.known.home_settings {
             truth = truth.or(covers(walk.open, rest, glob));
         }
         truth
     }
 
-    fn harmless_device(&self, walk: &Walk) -> Truth {
-        if walk.open {
+    fn harmless_device(&self, walk: &Walk<'_>) -> Truth {
+        let path = walk.components.as_slice();
+        if walk.open || !path.iter().all(Part::is_exact) {
             return Truth::No;
         }
-        let exact: Option<Vec<&str>> = walk.components.iter().map(Text::exact).collect();
-        let Some(exact) = exact else { return Truth::No };
-        Truth::from(self.knowledge.harmless_devices.iter().any(|device| {
-            let device = names(device);
-            device.len() == exact.len()
-                && device.iter().zip(&exact).all(|(glob, name)| {
+        Truth::from(self.known.harmless_devices.iter().any(|device| {
+            device.len() == path.len()
+                && device.iter().map(Pattern::text).zip(path).all(|(glob, part)| {
+                    let name = part.exact().unwrap_or_default();
                     glob == name || (glob == "*" && name.chars().all(|c| c.is_ascii_digit()))
                 })
         }))
     }
 
     /// Whether a name on the way says that secrets are held.
-    fn sensitive(&self, walk: &Walk) -> Truth {
+    fn sensitive(&self, walk: &Walk<'_>) -> Truth {
         if walk.floating {
             return Truth::Maybe;
         }
@@ -297,49 +349,42 @@ impl<'a> Paths<'a> {
         let Some((mut last, mut parents)) = path.split_last() else { return Truth::No };
         if let Some(tail) = &walk.tail {
             // Directories that a search passes through say nothing about what it finds.
-            let searched =
-                last.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(Unknown::Item)));
+            let searched = matches!(last, Part::Mixed(text) if text
+                .pieces()
+                .iter()
+                .all(|piece| matches!(piece, Piece::Unknown(Unknown::Item))));
             parents = if searched { parents } else { path };
             last = tail;
         }
-        let known = self.knowledge;
-        if !last.has_unknown()
-            && known
-                .harmless_endings
-                .iter()
-                .any(|ending| component::spells(last, &format!("*{ending}")) == Truth::Yes)
-        {
+        let known = self.known;
+        let spelled_by = |patterns: &[Pattern<'_>], part: &Part<'_>| {
+            patterns.iter().fold(Truth::No, |truth, one| truth.or(one.is_spelled_by(part)))
+        };
+        let matched_by = |patterns: &[Pattern<'_>], part: &Part<'_>| {
+            patterns.iter().fold(Truth::No, |truth, one| truth.or(one.matches(part)))
+        };
+        if !last.has_unknown() && spelled_by(&known.harmless_endings, last) == Truth::Yes {
             return Truth::No;
         }
         let mut truth = Truth::No;
         for parent in parents {
-            for glob in known.sensitive_directories.iter().chain(&known.sensitive_names) {
-                truth = truth.or(component::spells(parent, glob));
-            }
-            for ending in &known.sensitive_endings {
-                truth = truth.or(component::spells(parent, &format!("*{ending}")));
-            }
-            for glob in &known.sensitive_globs {
-                truth = truth.or(component::spells(parent, glob));
-            }
+            truth = truth
+                .or(spelled_by(&known.sensitive_names, parent))
+                .or(spelled_by(&known.sensitive_endings, parent))
+                .or(spelled_by(&known.sensitive_globs, parent));
         }
-        for name in known.sensitive_directories.iter().chain(&known.sensitive_names) {
-            truth = truth.or(component::matches(last, name));
-        }
-        for ending in &known.sensitive_endings {
-            truth = truth.or(component::matches(last, &format!("*{ending}")));
-        }
-        for glob in &known.sensitive_globs {
-            truth = truth.or(component::spells(last, glob));
-        }
+        truth = truth
+            .or(matched_by(&known.sensitive_names, last))
+            .or(matched_by(&known.sensitive_endings, last))
+            .or(spelled_by(&known.sensitive_globs, last));
         for tail in &known.sensitive_paths {
-            let tail = names(tail);
             if let Some(start) = path.len().checked_sub(tail.len())
                 && let Some(end) = path.get(start..)
             {
-                let all = end.iter().zip(&tail).fold(Truth::Yes, |truth, (part, name)| {
-                    truth.and(component::matches(part, name))
-                });
+                let all = end
+                    .iter()
+                    .zip(tail)
+                    .fold(Truth::Yes, |truth, (part, name)| truth.and(name.matches(part)));
                 truth = truth.or(all);
             }
         }
@@ -348,7 +393,7 @@ impl<'a> Paths<'a> {
 
     /// The places below which the path stands for every name; and whether it is a pattern directly
     /// in a root directory.
-    fn everything(&self, walk: &Walk) -> (Places, bool) {
+    fn everything(&self, walk: &Walk<'_>) -> (Places, bool) {
         let mut places = Places::default();
         if walk.floating || walk.open {
             return (places, false);
@@ -362,7 +407,8 @@ impl<'a> Paths<'a> {
         while let Some((last, parents)) = path.split_last() {
             path = parents;
             let deep = parents.last().is_some_and(|parent| {
-                component::is_everything(parent) == Truth::Yes && parent.display() == "**"
+                component::is_everything(parent) == Truth::Yes
+                    && matches!(parent, Part::Mixed(text) if text.display() == "**")
             });
             if last.has_glob() && !deep {
                 break;
@@ -373,8 +419,9 @@ impl<'a> Paths<'a> {
         for (place, at) in found.iter() {
             places.raise(place, at.and(truth));
         }
-        let in_root = self.temporary.iter().any(|root| relation(&parent, root).0.is_possible())
-            || self.workspaces.iter().any(|root| relation(&parent, root).0.is_possible());
+        let in_root =
+            self.known.temporary.iter().any(|root| relation(&parent, root).0.is_possible())
+                || self.workspaces.iter().any(|root| relation(&parent, root).0.is_possible());
         (places, in_root)
     }
 
@@ -399,7 +446,7 @@ impl<'a> Paths<'a> {
             [] => true,
             [only] if only.has_glob() => component::is_everything(only) == Truth::Yes,
             _ => {
-                self.system.iter().any(|root| {
+                self.known.system.iter().any(|root| {
                     let (at, below) = relation(&walk, root);
                     at.or(below) == Truth::Yes
                 }) && self.places(&walk).get(Place::System) == Truth::Yes
@@ -409,14 +456,14 @@ impl<'a> Paths<'a> {
     }
 }
 
-impl Walk {
+impl Walk<'_> {
     fn show(&self) -> Text {
         let mut out = Text::empty();
         for part in &self.components {
             if !(self.floating && out.is_empty()) {
                 out.push_str("/");
             }
-            out.extend(part);
+            part.append_to(&mut out);
         }
         if out.is_empty() {
             out.push_str("/");
@@ -426,13 +473,13 @@ impl Walk {
 }
 
 /// Resolves a path lexically against a directory, where it is relative and there is one.
-fn walk(text: &Text, directory: Option<&Text>) -> Walk {
-    let mut walk = Walk::default();
+fn walk<'a>(text: &'a Text, directory: Option<&'a Text>) -> Walk<'a> {
+    let mut walk = Walk { components: Vec::with_capacity(8), ..Walk::default() };
     if text.prefix().starts_with('/') {
         walk.follow(text);
     } else if matches!(text.pieces().first(), Some(Piece::Unknown(_))) {
         walk.floating = true;
-        walk.components = parts(text);
+        each_part(text, |part| walk.components.push(part));
     } else {
         match directory {
             Some(directory) if directory.prefix().starts_with('/') => walk.follow(directory),
@@ -443,7 +490,7 @@ fn walk(text: &Text, directory: Option<&Text>) -> Walk {
     walk.alias(directory);
     if walk.floating {
         walk.open = false;
-    } else if let Some(index) = walk.components.iter().position(Text::has_unknown) {
+    } else if let Some(index) = walk.components.iter().position(Part::has_unknown) {
         let last = walk.components.last().filter(|_| index + 1 < walk.components.len());
         walk.tail = last.filter(|last| !last.has_unknown()).cloned();
         walk.components.truncate(index + 1);
@@ -452,39 +499,44 @@ fn walk(text: &Text, directory: Option<&Text>) -> Walk {
     walk
 }
 
-impl Walk {
-    fn follow(&mut self, text: &Text) {
-        for part in parts(text) {
-            match part.exact() {
-                Some("" | ".") => {}
-                Some("..") => {
-                    if self.components.iter().any(Text::has_unknown) {
-                        self.floating = true;
-                        self.components.clear();
-                        self.components.push(part_unknown(text));
-                    } else {
-                        self.components.pop();
-                    }
+impl<'a> Walk<'a> {
+    fn follow(&mut self, text: &'a Text) {
+        each_part(text, |part| self.step(part, text));
+    }
+
+    /// Goes on by one component of `text`.
+    fn step(&mut self, part: Part<'a>, text: &Text) {
+        match part.exact() {
+            Some("" | ".") => {}
+            Some("..") => {
+                if self.components.iter().any(Part::has_unknown) {
+                    self.floating = true;
+                    self.components.clear();
+                    self.components.push(part_unknown(text));
+                } else {
+                    self.components.pop();
                 }
-                _ if self.components.len() < DEEPEST => self.components.push(part),
-                _ => {}
             }
+            _ if self.components.len() < DEEPEST => self.components.push(part),
+            _ => {}
         }
     }
 
     /// Replaces names of the same places: `/proc/self/root`, `/proc/self/cwd`, `/private/etc`.
-    fn alias(&mut self, directory: Option<&Text>) {
+    fn alias(&mut self, directory: Option<&'a Text>) {
         for _ in 0..8 {
-            let at = |index: usize| self.components.get(index).and_then(Text::exact);
-            let process = at(1).is_some_and(|name| {
-                name == "self"
-                    || name == "thread-self"
-                    || (!name.is_empty() && name.chars().all(|c| c.is_ascii_digit()))
-            });
-            let folded = |name: &str| name.to_ascii_lowercase();
-            if at(0) == Some("proc") && process && at(2) == Some("root") {
+            let at = |index: usize| self.components.get(index).and_then(Part::exact);
+            let process = || {
+                at(1).is_some_and(|name| {
+                    name == "self"
+                        || name == "thread-self"
+                        || (!name.is_empty() && name.chars().all(|c| c.is_ascii_digit()))
+                })
+            };
+            let first = at(0);
+            if first == Some("proc") && process() && at(2) == Some("root") {
                 self.components.drain(..3);
-            } else if at(0) == Some("proc") && process && at(2) == Some("cwd") {
+            } else if first == Some("proc") && process() && at(2) == Some("cwd") {
                 let rest = self.components.split_off(3);
                 self.components.clear();
                 match directory {
@@ -494,8 +546,10 @@ impl Walk {
                     _ => self.floating = true,
                 }
                 self.components.extend(rest);
-            } else if at(0).map(folded).as_deref() == Some("private")
-                && matches!(at(1).map(folded).as_deref(), Some("etc" | "var" | "tmp"))
+            } else if first.is_some_and(|name| name.eq_ignore_ascii_case("private"))
+                && at(1).is_some_and(|name| {
+                    ["etc", "var", "tmp"].iter().any(|own| name.eq_ignore_ascii_case(own))
+                })
             {
                 self.components.drain(..1);
             } else {
@@ -505,44 +559,66 @@ impl Walk {
     }
 }
 
-fn part_unknown(text: &Text) -> Text {
-    Text::unknown(text.first_unknown().cloned().unwrap_or(Unknown::Joined))
+fn part_unknown<'a>(text: &Text) -> Part<'a> {
+    Part::Mixed(Text::unknown(text.first_unknown().cloned().unwrap_or(Unknown::Joined)))
 }
 
-/// The pieces of a text between its slashes.
-fn parts(text: &Text) -> Vec<Text> {
-    let mut out = vec![Text::empty()];
+/// Gives the pieces of a text between its slashes, in order.
+fn each_part<'a>(text: &'a Text, mut give: impl FnMut(Part<'a>)) {
+    let mut part = Part::Name("");
     for piece in text.pieces() {
-        if let Piece::Literal(literal) = piece {
-            for (index, part) in literal.split('/').enumerate() {
-                if index > 0 {
-                    out.push(Text::empty());
-                }
-                if let Some(last) = out.last_mut() {
-                    last.push_str(part);
+        match piece {
+            Piece::Literal(literal) => {
+                for (index, name) in literal.split('/').enumerate() {
+                    if index > 0 {
+                        give(std::mem::replace(&mut part, Part::Name(name)));
+                    } else if part == Part::Name("") {
+                        part = Part::Name(name);
+                    } else if let Part::Mixed(mixed) = &mut part {
+                        mixed.push_str(name);
+                    }
                 }
             }
-        } else if let Some(last) = out.last_mut() {
-            last.push(piece.clone());
+            other => {
+                let mut mixed = match std::mem::replace(&mut part, Part::Name("")) {
+                    Part::Name(name) => Text::literal(name),
+                    Part::Mixed(mixed) => mixed,
+                };
+                mixed.push(other.clone());
+                part = Part::Mixed(mixed);
+            }
         }
     }
-    out
+    give(part);
 }
 
 /// The components of a known path.
-fn names(path: &str) -> Vec<String> {
-    let mut walk = Walk::default();
-    walk.follow(&Text::literal(path));
+fn names(path: &str) -> Route<'_> {
+    let mut walk = Walk { components: Vec::with_capacity(8), ..Walk::default() };
+    let whole = Text::empty();
+    for name in path.split('/') {
+        walk.step(Part::Name(name), &whole);
+    }
     walk.alias(None);
-    walk.components.iter().map(Text::display).collect()
+    walk.components
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Name(name) => Some(Pattern::new(name)),
+            Part::Mixed(_) => None,
+        })
+        .collect()
+}
+
+fn owned(route: Route<'_>) -> Route<'static> {
+    route.iter().map(|pattern| Pattern::new(pattern.text().to_owned())).collect()
 }
 
 /// Whether the path is at `root`, and whether it is below.
-fn relation(walk: &Walk, root: &[String]) -> (Truth, Truth) {
+fn relation(walk: &Walk<'_>, root: &[Pattern<'_>]) -> (Truth, Truth) {
     let mut truth = Truth::Yes;
     for (index, name) in root.iter().enumerate() {
         let Some(part) = walk.components.get(index) else { return (Truth::No, Truth::No) };
-        truth = truth.and(component::matches(part, name));
+        truth = truth.and(name.matches(part));
         if truth == Truth::No {
             return (Truth::No, Truth::No);
         }
@@ -561,25 +637,27 @@ fn relation(walk: &Walk, root: &[String]) -> (Truth, Truth) {
 }
 
 /// Whether the path begins with `root`.
-fn prefix(path: &[Text], root: &[String]) -> Truth {
-    root.iter()
-        .zip(path)
-        .fold(Truth::Yes, |truth, (name, part)| truth.and(component::matches(part, name)))
+fn prefix(path: &[Part<'_>], root: &[Pattern<'_>]) -> Truth {
+    root.iter().zip(path).fold(Truth::Yes, |truth, (name, part)| truth.and(name.matches(part)))
 }
 
 /// Whether the path begins with `root`, every component spelled out with the same letters.
-fn spelled(path: &[Text], root: &[String]) -> bool {
-    path.len() >= root.len() && root.iter().zip(path).all(|(name, part)| component::is(part, name))
+fn spelled(path: &[Part<'_>], root: &[Pattern<'_>]) -> bool {
+    path.len() >= root.len()
+        && root.iter().zip(path).all(|(name, part)| component::is(part, name.text()))
 }
 
 /// Whether `rest` is or is below what a glob of several components describes.
-fn covers(open: bool, rest: &[Text], glob: &str) -> Truth {
+fn covers(open: bool, rest: &[Part<'_>], glob: &[Pattern<'_>]) -> Truth {
     let mut truth = Truth::Yes;
-    for (index, name) in glob.split('/').enumerate() {
+    for (index, name) in glob.iter().enumerate() {
         let Some(part) = rest.get(index) else { return Truth::No };
-        truth = truth.and(component::matches(part, name));
+        truth = truth.and(name.matches(part));
         if open && index + 1 == rest.len() {
             return truth.and(Truth::Maybe);
+        }
+        if truth == Truth::No {
+            return Truth::No;
         }
     }
     truth
@@ -605,7 +683,8 @@ mod tests {
     fn paths_lead_where_their_characters_say() {
         let judgement = crate::load::rules(crate::load::builtin::rules()).unwrap();
         let context = Context::default();
-        let paths = Paths::new(&context, &judgement.knowledge);
+        let known = Known::new(&judgement.knowledge);
+        let paths = Paths::new(&context, &known);
         let cwd = [Text::literal("/srv/app")];
         let table = [
             ("src/../a", Place::Workspace, "/srv/app/a"),

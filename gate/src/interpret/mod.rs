@@ -24,7 +24,7 @@ use crate::model::script::{
 };
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::trace::{Source, Trace};
-use crate::model::utility::{CarryScope, Catalog, VariableClass};
+use crate::model::utility::{CarryScope, Catalog};
 use crate::model::value::{Arity, Field, Text, Unknown, Value};
 use crate::parse::parse;
 use state::{State, Target};
@@ -77,24 +77,6 @@ impl Outcome {
     }
 }
 
-/// Names of variables that are not harmless, and the starts of names that stand for several.
-fn listed(catalog: &Catalog) -> (BTreeSet<&str>, Vec<&str>) {
-    let mut names = BTreeSet::new();
-    let mut starts = Vec::new();
-    for spec in &catalog.variables {
-        if spec.class == VariableClass::Harmless {
-            continue;
-        }
-        match spec.name.strip_suffix('*') {
-            Some(start) => starts.push(start),
-            None => {
-                names.insert(spec.name.as_str());
-            }
-        }
-    }
-    (names, starts)
-}
-
 /// Where a command runs, as seen from its carriers.
 #[derive(Clone, Debug, Default)]
 struct Frame {
@@ -131,8 +113,6 @@ struct Runner<'a> {
     pending: Vec<environ::Pending>,
     /// The next number of a path for a process substitution.
     next_path: u32,
-    /// Names of variables that programs run or load, and starts of such names.
-    listed: (BTreeSet<&'a str>, Vec<&'a str>),
     /// Named pipes this text has made.
     pipes: BTreeSet<Text>,
     /// What an earlier run has found to be written into them.
@@ -161,7 +141,6 @@ impl<'a> Runner<'a> {
             escaped: None,
             pending: Vec::new(),
             next_path: 63,
-            listed: listed(catalog),
             pipes: BTreeSet::new(),
             piped: BTreeMap::new(),
             prompting: false,

@@ -697,8 +697,7 @@ impl Runner<'_> {
     /// Whether programs run or load what the variable says. Such a variable is usually in the
     /// environment already, so that a plain assignment reaches programs too.
     fn is_listed_variable(&self, name: &str) -> bool {
-        let (names, starts) = &self.listed;
-        names.contains(name) || starts.iter().any(|start| name.starts_with(start))
+        self.catalog.is_telling_variable(name)
     }
 
     /// What follows from a new value of a variable.

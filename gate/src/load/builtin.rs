@@ -45,7 +45,9 @@ pub fn data() -> Option<(Catalog, Judgement)> {
     let mut input = files::GENERAL;
     let judgement = Judgement::unpack(&mut input)?;
     let mut catalog = Catalog::stored(&files::STORE);
-    catalog.variables = Vec::<VariableSpec>::unpack(&mut input)?;
+    for variable in Vec::<VariableSpec>::unpack(&mut input)? {
+        catalog.add_variable(variable);
+    }
     catalog.trusted_directories = Vec::unpack(&mut input)?;
     Some((catalog, judgement))
 }

@@ -228,7 +228,7 @@ pub fn add_utilities(
             cause: cause.to_string(),
         })?;
         for variable in entry.variable {
-            catalog.variables.push(check_variable(file, variable)?);
+            catalog.add_variable(check_variable(file, variable)?);
         }
         catalog.trusted_directories.extend(entry.trusted_directories);
         for utility in entry.utility {

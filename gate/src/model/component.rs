@@ -1,5 +1,7 @@
 //! One component of a path against a name or a glob.
 
+use std::borrow::Cow;
+
 use crate::model::value::{Glob, Piece, Text, Truth};
 
 /// Characters a component may have; no file has a longer name.
@@ -30,6 +32,124 @@ impl Atom {
             (Self::Char(a), Self::Char(b)) => fold(*a) == fold(*b),
             (Self::Set(set), Self::Char(c)) | (Self::Char(c), Self::Set(set)) => in_set(set, *c),
             _ => true,
+        }
+    }
+}
+
+/// A component of a path: most are plain names, which then borrow from the path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Exactly these characters.
+    Name(&'a str),
+    /// Anything else.
+    Mixed(Text),
+}
+
+impl Part<'_> {
+    /// The characters, where all are known and none is a pattern.
+    pub fn exact(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Mixed(text) => text.exact(),
+        }
+    }
+
+    /// Whether all characters are known and none is a pattern.
+    pub fn is_exact(&self) -> bool {
+        self.exact().is_some()
+    }
+
+    /// Whether some piece is unknown.
+    pub fn has_unknown(&self) -> bool {
+        matches!(self, Self::Mixed(text) if text.has_unknown())
+    }
+
+    /// Whether some piece is a pattern.
+    pub fn has_glob(&self) -> bool {
+        matches!(self, Self::Mixed(text) if text.has_glob())
+    }
+
+    /// The known characters at its start.
+    pub fn prefix(&self) -> &str {
+        match self {
+            Self::Name(name) => name,
+            Self::Mixed(text) => text.prefix(),
+        }
+    }
+
+    /// Appends it to a text.
+    pub fn append_to(&self, out: &mut Text) {
+        match self {
+            Self::Name(name) => out.push_str(name),
+            Self::Mixed(text) => out.extend(text),
+        }
+    }
+}
+
+/// A glob (`*` and `?` only) that is compared with many names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern<'a> {
+    text: Cow<'a, str>,
+    kind: PatternKind,
+}
+
+/// What a pattern looks like, for the two that can be compared byte by byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PatternKind {
+    /// ASCII without a wildcard.
+    Name,
+    /// `*`, then ASCII without a wildcard.
+    Ending,
+    /// Anything else.
+    Glob,
+}
+
+impl<'a> Pattern<'a> {
+    /// The pattern of a glob.
+    pub fn new(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        let plain = |text: &str| text.bytes().all(|b| b.is_ascii() && b != b'*' && b != b'?');
+        let kind = match text.strip_prefix('*') {
+            _ if plain(&text) => PatternKind::Name,
+            Some(ending) if plain(ending) => PatternKind::Ending,
+            _ => PatternKind::Glob,
+        };
+        Self { text, kind }
+    }
+
+    /// The glob.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// As [`matches`].
+    pub fn matches(&self, part: &Part<'_>) -> Truth {
+        match part {
+            Part::Name(name) => Truth::from(self.fits(name)),
+            Part::Mixed(text) => matches(text, &self.text),
+        }
+    }
+
+    /// As [`spells`].
+    pub fn is_spelled_by(&self, part: &Part<'_>) -> Truth {
+        match part {
+            Part::Name(name) => Truth::from(self.fits(name)),
+            Part::Mixed(text) => spells(text, &self.text),
+        }
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        let (own, bytes) = (self.text.as_bytes(), name.as_bytes());
+        match self.kind {
+            PatternKind::Name if name.is_ascii() => own.eq_ignore_ascii_case(bytes),
+            PatternKind::Ending if name.is_ascii() && name.len() <= LONGEST => {
+                let ending = own.get(1..).unwrap_or_default();
+                let start = bytes.len().checked_sub(ending.len());
+                start
+                    .and_then(|start| bytes.get(start..))
+                    .is_some_and(|end| end.eq_ignore_ascii_case(ending))
+            }
+            _ => is_like(name, &self.text),
         }
     }
 }
@@ -100,12 +220,13 @@ fn is_like(name: &str, pattern: &str) -> bool {
 }
 
 /// Whether the component is exactly `name`, letters as they are.
-pub fn is(component: &Text, name: &str) -> bool {
+pub fn is(component: &Part<'_>, name: &str) -> bool {
     component.exact() == Some(name)
 }
 
 /// Whether it stands for every name in its directory (`*`, `?*`, `[!.]*`, `**`).
-pub fn is_everything(component: &Text) -> Truth {
+pub fn is_everything(component: &Part<'_>) -> Truth {
+    let Part::Mixed(component) = component else { return Truth::No };
     let mut many = false;
     let mut hidden = false;
     for (index, piece) in component.pieces().iter().enumerate() {

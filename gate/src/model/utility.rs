@@ -469,8 +469,11 @@ pub struct Catalog {
     /// Those that were added.
     added: Vec<Utility>,
     names: BTreeMap<String, UtilityId>,
-    /// What variables in the environment of a program mean.
-    pub variables: Vec<VariableSpec>,
+    variables: Vec<VariableSpec>,
+    /// Positions in `variables` of whole names, sorted by name.
+    whole: Vec<u32>,
+    /// Positions of those that stand for several names.
+    starts: Vec<u32>,
     /// Directories whose programs are what their names say.
     pub trusted_directories: Vec<String>,
 }
@@ -575,20 +578,52 @@ impl Catalog {
         Some(utility)
     }
 
+    /// Adds what a variable in the environment of a program means.
+    pub fn add_variable(&mut self, spec: VariableSpec) {
+        let index = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
+        if spec.name.ends_with('*') {
+            self.starts.push(index);
+        } else {
+            let at = self.whole.partition_point(|own| self.spec_name(*own) <= spec.name.as_str());
+            self.whole.insert(at, index);
+        }
+        self.variables.push(spec);
+    }
+
+    /// What variables in the environment of a program mean, in the order they were added.
+    pub fn variables(&self) -> &[VariableSpec] {
+        &self.variables
+    }
+
+    fn spec_name(&self, index: u32) -> &str {
+        self.variables.get(index as usize).map_or("", |spec| spec.name.as_str())
+    }
+
+    /// What is said about a variable, with the position in the list.
+    fn specs_of(&self, name: &str) -> impl Iterator<Item = (u32, &VariableSpec)> {
+        let from = self.whole.partition_point(|own| self.spec_name(*own) < name);
+        let whole = self.whole.get(from..).unwrap_or_default().iter().copied();
+        let whole = whole.take_while(move |own| self.spec_name(*own) == name);
+        let starts = self.starts.iter().copied().filter(move |own| {
+            self.spec_name(*own).strip_suffix('*').is_some_and(|stem| name.starts_with(stem))
+        });
+        whole.chain(starts).filter_map(|index| Some((index, self.variables.get(index as usize)?)))
+    }
+
     /// What the value of a variable is to a program (any one, for an empty name), where the tables
     /// know the variable. Of several answers the one that is not harmless counts.
     pub fn variable_class(&self, name: &str, program: &str) -> Option<VariableClass> {
-        self.variables
-            .iter()
-            .filter(|spec| match spec.name.strip_suffix('*') {
-                Some(stem) => name.starts_with(stem),
-                None => spec.name == name,
-            })
-            .filter(|spec| {
+        self.specs_of(name)
+            .filter(|(_, spec)| {
                 spec.programs.is_empty() || spec.programs.iter().any(|own| own == program)
             })
-            .map(|spec| spec.class)
-            .max_by_key(|class| *class != VariableClass::Harmless)
+            .max_by_key(|(index, spec)| (spec.class != VariableClass::Harmless, *index))
+            .map(|(_, spec)| spec.class)
+    }
+
+    /// Whether some program runs or loads what the variable says.
+    pub fn is_telling_variable(&self, name: &str) -> bool {
+        self.specs_of(name).any(|(_, spec)| spec.class != VariableClass::Harmless)
     }
 
     /// All utilities and sub-commands in the order they were added.

@@ -120,7 +120,7 @@ fn class(
         program.is_some_and(|program| spec.programs.iter().any(|own| own == program))
     };
     catalog
-        .variables
+        .variables()
         .iter()
         .filter(|spec| fits(spec))
         .filter(|spec| listed(spec) || (spec.programs.is_empty() && !builtin))
