@@ -62,6 +62,55 @@ fn any_bytes_get_one_answer() {
     });
 }
 
+#[test]
+fn nesting_fits_into_the_stack_of_a_thread() {
+    let openers = [
+        "$(",
+        "(",
+        "{ ",
+        "if ",
+        "while ",
+        "case x in x) ",
+        "${a:-",
+        "$((",
+        "\"$(",
+        "f() { ",
+        "<(",
+        "[[ ( ",
+        "! ",
+        "a=(",
+        "for i in $(",
+        "if true; then ",
+        "until ",
+        "coproc { ",
+        "((",
+        "`",
+        "${a[",
+        "x=$(",
+        "cat <(",
+        "echo \"${a:-",
+        "time ",
+        "{a,",
+        "$(cat <<E\n",
+        "eval '",
+        "sh -c \"",
+    ];
+    let mut texts: Vec<String> = openers.iter().map(|opener| opener.repeat(3000)).collect();
+    texts.extend(openers.iter().map(|opener| format!("{}rm -rf /", opener.repeat(60))));
+    texts.push("f() { f; }; f".into());
+    texts.push("f() { eval \"$1\"; f \"f $1\"; }; f x".into());
+    texts.push("x='eval \"$x\"'; eval \"$x\"".into());
+    texts.push("alias a='a a'; shopt -s expand_aliases\na".into());
+    let run = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        for text in &texts {
+            let decision = judge(text).decision;
+            let must_ask = text.contains("rm -rf /");
+            assert!(!must_ask || decision >= Decision::Ask, "{text:?} is {}", decision.name());
+        }
+    });
+    run.unwrap().join().unwrap();
+}
+
 /// Texts that look like shell: pieces of the grammar in any order.
 fn shell_like() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![

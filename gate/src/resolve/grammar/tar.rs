@@ -231,6 +231,12 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         }
     }
     members(&words, &sorted, mode, site, reading);
+    // Without an archive the default one is meant, a tape or the standard streams; only the modes
+    // that list and compare, and an extraction to standard output, are known to change nothing.
+    let only_reads = ["t", "d", "test-label", "O", "help", "usage", "version"];
+    if !only_reads.iter().any(|name| sorted.has(name)) {
+        reading.deeds.push(deed(EffectKind::Change, DeedObject::None, site));
+    }
 }
 
 /// The words with an old-style first word (`xfC a.tar DIR`) written with dashes.
