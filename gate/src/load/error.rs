@@ -52,7 +52,11 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format { file, cause } => {
-                write!(f, "{file}: not in the format of docs/rules.md: {}", cause.trim_end())
+                write!(
+                    f,
+                    "{file}: cannot be read (docs/rules.md and docs/policy.md have the formats): {}",
+                    cause.trim_end()
+                )
             }
             Self::Choice { file, entry, key, value, allowed } => write!(
                 f,
