@@ -1,6 +1,7 @@
 //! Tests.
 mod bash;
 mod corpus;
+mod hooks;
 mod laws;
 #[cfg(test)]
 mod parse;

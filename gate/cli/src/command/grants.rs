@@ -46,7 +46,9 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::List => {
             let book = grants::read(&file).map_err(failure)?;
             let mut any = false;
-            for grant in book.grants.iter().filter(|grant| grant.expires > now) {
+            for grant in
+                book.grants.iter().filter(|grant| grant.expires > now && grant.used.is_empty())
+            {
                 any = true;
                 let place = match grant.reach {
                     Reach::Always => "anywhere".to_owned(),

@@ -256,7 +256,7 @@ fn may_be_workspace(root: &str, home: &str) -> bool {
 }
 
 /// The verdict on all acts, and the act that is to blame: the last of the worst.
-fn verdict<'a>(gate: &Gate, context: &Context, call: &'a Call) -> (Verdict, Option<&'a Act>) {
+pub fn verdict<'a>(gate: &Gate, context: &Context, call: &'a Call) -> (Verdict, Option<&'a Act>) {
     let mut all = Verdict { decision: Decision::Allow, ..Verdict::default() };
     let mut worst = None;
     for act in &call.acts {
