@@ -9,6 +9,7 @@ pub mod machine;
 pub mod policy;
 pub mod protect;
 pub mod report;
+pub mod scan;
 pub mod schema;
 pub mod settings;
 pub mod spare;

@@ -11,6 +11,7 @@ pub mod log;
 pub mod policy;
 pub mod replay;
 pub mod rules;
+pub mod scan;
 pub mod stats;
 pub mod uninstall;
 
@@ -70,6 +71,8 @@ enum Verb {
     Allow(allow::Arguments),
     /// Show or take back what was let through.
     Grants(grants::Arguments),
+    /// Look through the files of a project for commands that would be asked about or refused.
+    Scan(scan::Arguments),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -184,6 +187,7 @@ pub fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Hook(arguments) => hook::run(&arguments),
         Verb::Allow(arguments) => allow::run(&arguments),
         Verb::Grants(arguments) => grants::run(&arguments),
+        Verb::Scan(arguments) => scan::run(&arguments),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "shellgate", &mut script);
