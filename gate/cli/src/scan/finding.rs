@@ -54,8 +54,13 @@ pub fn findings(
     let lines = Lines::new(text);
     let mut found: Vec<Finding> = Vec::new();
     for piece in pieces {
+        let length = piece.command.text().trim_end().len();
         for reason in reasons(gate, &context, kind, piece) {
-            let region = piece.command.region(reason.span);
+            let region = match piece.command.region(reason.span) {
+                // What shows it has no place of its own; the whole command does.
+                region if region.start == region.end => piece.command.between(0, length),
+                region => region,
+            };
             let label = reason.label.clone();
             match found.iter_mut().rev().find(|other| other.region == region) {
                 Some(other) if other.decision >= reason.decision => {
@@ -114,6 +119,12 @@ fn reasons(gate: &Gate, context: &Context, kind: Kind, piece: &Piece) -> Vec<Rea
     }
     let mut reasons = verdict.reasons;
     reasons.retain(|reason| reason.decision >= Decision::Ask);
+    let placed: Vec<String> = reasons
+        .iter()
+        .filter(|reason| !reason.span.is_empty())
+        .map(|reason| reason.rule.clone())
+        .collect();
+    reasons.retain(|reason| !reason.span.is_empty() || !placed.contains(&reason.rule));
     reasons
 }
 

@@ -15,6 +15,9 @@ const DEPTH: usize = 8;
 /// Bytes one command may grow to.
 const BYTES: usize = 1 << 16;
 
+/// What stands for the part that a pattern leaves open.
+const STEM: &str = "stem";
+
 /// Values of variables; none for one that has several.
 type Values = HashMap<String, Option<String>>;
 
@@ -33,7 +36,7 @@ pub fn extract(text: &str) -> Vec<Piece> {
         values: &values,
         one_shell: lines(text).any(|(_, line)| line.trim_end() == ".ONESHELL:"),
         prefix: '\t',
-        target: None,
+        automatic: HashMap::new(),
         in_rule: false,
         recipe: Mapped::default(),
         pieces: Vec::new(),
@@ -107,8 +110,8 @@ struct Reader<'a> {
     values: &'a Values,
     one_shell: bool,
     prefix: char,
-    /// The target of the rule, where it has one plain one.
-    target: Option<String>,
+    /// What the rule makes and from what, by the automatic variable that says so.
+    automatic: HashMap<char, String>,
     in_rule: bool,
     /// With `.ONESHELL` the lines so far.
     recipe: Mapped,
@@ -157,17 +160,39 @@ impl Reader<'_> {
         let Some(colon) = text.find(':') else { return };
         self.flush();
         self.in_rule = true;
-        let targets = text.get(..colon).unwrap_or_default();
-        let mut names = targets.split_ascii_whitespace();
-        self.target = names
-            .next()
-            .filter(|name| names.next().is_none() && !name.contains(['$', '%', '*', '&']))
-            .map(str::to_owned);
-        if let Some(semicolon) = text.get(colon..).and_then(|rest| rest.find(';')) {
+        let semicolon = text.get(colon..).and_then(|rest| rest.find(';')).map(|at| colon + at);
+        self.automatic = self.automatic(line, colon, semicolon.unwrap_or(text.len()));
+        if let Some(semicolon) = semicolon {
             let mut command = Mapped::default();
-            command.push_part(line, colon + semicolon + 1, text.len());
+            command.push_part(line, semicolon + 1, text.len());
             self.command(&command);
         }
+    }
+
+    /// The automatic variables of a rule (GNU make 4.4 section 10.5.3). The part that a pattern leaves
+    /// open is a plain name, so that what is made lies where the pattern says; a rule for several
+    /// targets has its first one.
+    fn automatic(&self, line: &Mapped, colon: usize, end: usize) -> HashMap<char, String> {
+        let words = |start: usize, end: usize| -> Vec<String> {
+            let (mut part, mut out) = (Mapped::default(), Mapped::default());
+            part.push_part(line, start, end);
+            self.expand(&part, 0, &mut out);
+            out.text().replace('%', STEM).split_ascii_whitespace().map(str::to_owned).collect()
+        };
+        let targets = words(0, colon);
+        let sources: Vec<String> = words(colon + 1, end)
+            .into_iter()
+            .map(|word| word.trim_start_matches(':').to_owned())
+            .take_while(|word| word != "|")
+            .filter(|word| !word.is_empty())
+            .collect();
+        let mut known = HashMap::from([('*', STEM.to_owned())]);
+        known.extend(targets.into_iter().next().map(|target| ('@', target)));
+        known.extend(sources.first().map(|source| ('<', source.clone())));
+        for name in ['^', '+', '?'] {
+            known.insert(name, sources.join(" "));
+        }
+        known
     }
 
     /// A line of a recipe, its prefix left out.
@@ -245,15 +270,23 @@ impl Reader<'_> {
                             self.expand(&inner, depth + 1, out);
                         }
                         out.push_instead(")", text, end, end + 1);
+                    } else if let Some(names) = inside.strip_prefix("wildcard ") {
+                        // The shell finds the same names.
+                        let mut inner = Mapped::default();
+                        inner.push_part(text, end - names.len(), end);
+                        if depth < DEPTH {
+                            self.expand(&inner, depth + 1, out);
+                        }
                     } else {
                         self.variable(inside, text, (dollar, end + 1), depth, out);
                     }
                     at = end + 1;
                 }
-                ('@', ..) if self.target.is_some() => {
-                    out.push_instead(self.target.as_deref().unwrap_or_default(), text, dollar, at);
-                }
                 _ => {
+                    if let Some(value) = self.automatic.get(&next) {
+                        out.push_instead(value, text, dollar, at);
+                        continue;
+                    }
                     let mut buffer = [0_u8; 4];
                     let name: &str = next.encode_utf8(&mut buffer);
                     self.variable(name, text, (dollar, at), depth, out);
@@ -427,7 +460,7 @@ mod tests {
                 "date +%s",
                 "echo go",
                 "rm -rf build/tmp \\\n  more",
-                "echo $HOME all ${MAKE_VALUE} ${W} ${MAKE_VALUE} build",
+                "echo $HOME all build/x ${W} ${MAKE_VALUE} build",
                 "ls $(git ls-files)",
                 " hostname",
                 "make -C sub",

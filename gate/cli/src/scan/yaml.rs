@@ -109,6 +109,7 @@ fn scalar(
     let byte = |index: usize| offsets.get(index).copied().unwrap_or(text.len());
     let (start, end) = (byte(span.start.index()), byte(span.end.index()));
     let source = text.get(start..end).unwrap_or_default();
+    let (start, source) = behind_properties(start, source);
     let mut units: Vec<Unit> = Vec::new();
     match style {
         ScalarStyle::Plain => plain_units(source, start + shift, &mut units),
@@ -140,6 +141,16 @@ fn scalar(
         }
     }
     align(value, &units)
+}
+
+/// The scalar itself: an anchor (`&name`) and a tag (`!!str`) before it left out.
+fn behind_properties(start: usize, source: &str) -> (usize, &str) {
+    let mut rest = source;
+    while rest.starts_with(['&', '!']) {
+        let word = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
+        rest = rest.get(word..).unwrap_or_default().trim_start();
+    }
+    (start + source.len() - rest.len(), rest)
 }
 
 /// Characters of a block scalar: the line of its indicator and the indentation left out.
@@ -185,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_style_leads_back_to_its_bytes() {
-        let file = "é: é\na: plain text\nb: 'it''s'\nc: \"x\\ty\\u00e9\"\nd: |\n  one\n    two\n\n  three\ne: >-\n  f\n  g\n\n  h\nf: more\n   lines\ng: |2-\n    x\nh: [a, \"b\"]\n";
+        let file = "é: é\na: plain text\nb: 'it''s'\nc: \"x\\ty\\u00e9\"\nd: |\n  one\n    two\n\n  three\ne: >-\n  f\n  g\n\n  h\nf: more\n   lines\ng: |2-\n    x\nh: [a, \"b\"]\ni: &x !!str j\n";
         let out = read(file);
         assert_eq!(out.trouble, None);
         let mut got = Vec::new();
@@ -201,6 +212,7 @@ mod tests {
             ("  x", "  x"),
             ("a", "a"),
             ("b", "b"),
+            ("j", "j"),
         ];
         let want: Vec<(String, String)> =
             want.into_iter().map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
