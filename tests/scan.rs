@@ -22,7 +22,9 @@ fn files() -> PathBuf {
 }
 
 fn scanned(path: PathBuf) -> Scanned {
-    scan(Gate::builtin(), &Context::default(), &[path], false)
+    // Files run on any branch.
+    let context = Context { branch: None, ..Context::default() };
+    scan(Gate::builtin(), &context, &[path], false)
 }
 
 #[derive(Debug, Deserialize)]
@@ -246,8 +248,7 @@ fn readers_are_total() {
         "%",
     ]);
     let text = proptest::collection::vec(part, 0..24);
-    let mut runner =
-        TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(300) });
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
     runner
         .run(&text, |parts| {
             let text = parts.concat();
@@ -306,7 +307,14 @@ fn schema() -> Value {
 
 #[test]
 fn sarif_is_valid_and_true() {
-    let schema = schema();
+    let mut schema = schema();
+    // The standard's own schema has a bracket too many in this expression, which only the laxer kind
+    // of ECMAScript takes; nothing here writes the property.
+    for definition in ["run", "toolComponent"] {
+        let language = &mut schema["definitions"][definition]["properties"]["language"];
+        assert_eq!(language["pattern"], "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$");
+        language.as_object_mut().unwrap().remove("pattern");
+    }
     assert!(schema["title"].as_str().unwrap().contains("2.1.0"), "{}", schema["title"]);
     let validator = jsonschema::validator_for(&schema).unwrap();
     let notes = vec![("a b.sh".to_owned(), "left out".to_owned())];

@@ -85,6 +85,8 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(root) = context.workspaces.first() {
         context.cwd.clone_from(root);
     }
+    // They run on any branch, whichever one is checked out now.
+    context.branch.clone_from(&arguments.place.branch);
     let here = [PathBuf::from(".")];
     let paths = if arguments.paths.is_empty() { &here[..] } else { &arguments.paths };
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {

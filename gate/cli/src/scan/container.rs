@@ -61,7 +61,7 @@ pub fn extract(text: &str) -> Vec<Piece> {
                             break;
                         }
                         body.push(line, at);
-                        body.push("\n", at + line.len());
+                        body.push_end(text, at + line.len());
                         if end == word {
                             break;
                         }

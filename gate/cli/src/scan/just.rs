@@ -20,13 +20,13 @@ pub fn extract(text: &str) -> Vec<Piece> {
             body.push((at, line));
             continue;
         }
-        recipe(&std::mem::take(&mut body), &mut pieces);
+        recipe(text, &std::mem::take(&mut body), &mut pieces);
         in_recipe = is_header(line);
         if !in_recipe && !line.starts_with('#') && line.contains(":=") {
             backticks(at, line, &mut pieces);
         }
     }
-    recipe(&body, &mut pieces);
+    recipe(text, &body, &mut pieces);
     pieces
 }
 
@@ -39,7 +39,7 @@ fn is_header(line: &str) -> bool {
     named && colon && !line.starts_with("set ") && !line.starts_with("alias ")
 }
 
-fn recipe(body: &[(usize, &str)], pieces: &mut Vec<Piece>) {
+fn recipe(text: &str, body: &[(usize, &str)], pieces: &mut Vec<Piece>) {
     let Some((_, first)) = body.iter().find(|(_, line)| !line.trim().is_empty()) else { return };
     let indent = first.len() - first.trim_start().len();
     let cut = |line: &str| (line.len() - line.trim_start().len()).min(indent);
@@ -53,7 +53,7 @@ fn recipe(body: &[(usize, &str)], pieces: &mut Vec<Piece>) {
         let content = line.get(skip..).unwrap_or_default();
         if script {
             command.push(content, at + skip);
-            command.push("\n", at + line.len());
+            command.push_end(text, at + line.len());
             continue;
         }
         let continued = !command.text().is_empty();
@@ -65,7 +65,7 @@ fn recipe(body: &[(usize, &str)], pieces: &mut Vec<Piece>) {
         };
         command.push(content.get(signs..).unwrap_or_default(), at + skip + signs);
         if content.ends_with('\\') {
-            command.push("\n", at + line.len());
+            command.push_end(text, at + line.len());
         } else {
             push(std::mem::take(&mut command), pieces);
         }

@@ -50,7 +50,7 @@ pub fn extract(text: &str) -> Vec<Piece> {
             let kept = line.strip_prefix(reader.prefix).unwrap_or(line);
             open.push(kept, at + line.len() - kept.len());
             if continues(line) {
-                open.push("\n", at + line.len());
+                open.push_end(text, at + line.len());
                 command = Some(open);
             } else {
                 reader.command(&open);
@@ -74,7 +74,7 @@ pub fn extract(text: &str) -> Vec<Piece> {
             let mut open = Mapped::default();
             open.push(kept, at + line.len() - kept.len());
             if continues(line) {
-                open.push("\n", at + line.len());
+                open.push_end(text, at + line.len());
                 command = Some(open);
             } else {
                 reader.command(&open);

@@ -51,6 +51,12 @@ impl Mapped {
         self.add(text, Region { start: at, end: at + text.len() });
     }
 
+    /// Adds the end of the line that ends before byte `at` of the file; the last one may have none.
+    pub fn push_end(&mut self, file: &str, at: usize) {
+        let end = if at < file.len() { at + 1 } else { at };
+        self.add("\n", Region { start: at.min(end), end });
+    }
+
     /// Adds text that stands for those bytes of the file.
     pub fn push_for(&mut self, text: &str, region: Region) {
         self.add(text, region);
