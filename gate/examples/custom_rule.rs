@@ -25,7 +25,12 @@ id      = "foreign_host"
 label   = "high_risk_area"
 why     = "It talks to a host that is not ours."
 instead = "Use a mirror below example.org."
-match   = { effect = ["receive", "send", "connect"], not = { host = ["*.example.org", "*.example.org/*"] } }
+hits    = ["curl -s https://example.com/a.txt"]
+misses  = ["curl -s https://files.example.org/a.txt"]
+[rule.match]
+effect  = ["receive", "send", "connect"]
+host    = "*"
+not     = { host = "https://*.example.org/*" }
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
