@@ -182,7 +182,7 @@ impl<'s> Printer<'s> {
             }
             CommandKind::For { select, name, words, body } => {
                 self.put(if *select { "select " } else { "for " });
-                self.put(&quote_name(name));
+                self.put(name);
                 if let Some(words) = words {
                     self.put(" in");
                     for word in words {

@@ -194,6 +194,10 @@ pub fn fits(text: &Text, word: &str) -> bool {
     if word.starts_with("/dev/fd/") && text.prefix().starts_with("/dev/fd/") {
         return true;
     }
+    // Inside there is no account for every name behind a tilde.
+    if word.contains('~') && text.prefix().contains("/home/") {
+        return true;
+    }
     fit_pieces(text.pieces(), word)
 }
 

@@ -273,8 +273,10 @@ impl<'e> Expander<'e> {
                 let text = self.flatten(runs);
                 out.push(Field { text, site: self.site(), quoted, ..Field::default() });
             } else {
+                // A word that braces made has lost the form of an assignment.
+                let tilde = if words.words.len() > 1 { Tilde::Start } else { Tilde::Word };
                 self.splits = true;
-                self.atoms(atoms, Tilde::Word, false, &mut runs);
+                self.atoms(atoms, tilde, false, &mut runs);
                 split::fields(self, runs, limit.saturating_add(1), &mut out);
             }
         }

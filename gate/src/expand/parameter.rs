@@ -74,7 +74,10 @@ pub(super) fn element(value: &Value, key: &Key) -> State {
             } else {
                 *index
             };
+            // What may have become several elements moves those behind it.
+            let moved = *open && elements.range(..index).any(|(_, text)| !text.is_exact());
             match elements.get(&index) {
+                Some(_) if moved => State::Unknown(Unknown::Joined),
                 Some(text) => State::Known(text.clone()),
                 None if *open => State::Unknown(Unknown::Joined),
                 None => State::Unset,
@@ -230,6 +233,13 @@ fn elements(value: &Value, star: bool) -> List {
             list.indices = Some(elements.keys().copied().collect());
             if *open {
                 list.open = Some(Unknown::Joined);
+                // Further elements may stand in front of those behind the first that is not exact.
+                let first = list.items.iter().position(|text| !text.is_exact());
+                let kept = first.map_or(list.items.len(), |first| first + 1);
+                list.items.truncate(kept);
+                if let Some(indices) = &mut list.indices {
+                    indices.truncate(kept);
+                }
             }
         }
         Value::Associative { elements, open } => {

@@ -44,7 +44,9 @@ impl Environ for Runner<'_> {
         }
         let number = || Value::Scalar(Text::unknown(Unknown::Arithmetic));
         match name {
-            "?" | "$" | "!" => return number(),
+            "?" | "$" => return number(),
+            // Without a job it is not set.
+            "!" => return Value::Unknown(Unknown::Parameter("!".into())),
             "#" if !self.state.positional.1 => {
                 return Value::literal(self.state.positional.0.len().to_string());
             }

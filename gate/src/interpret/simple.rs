@@ -181,6 +181,7 @@ impl Runner<'_> {
                 let ready = self.prepare(assignment);
                 self.store(ready);
             }
+            self.state.last = Text::empty();
             let ran = self.trace.substitutions.len() > substitutions;
             Outcome { status: (!ran).then_some(true), ..Outcome::default() }
         } else {
