@@ -143,6 +143,8 @@ fn keys(value: &Value, star: bool) -> List {
         Value::Indexed { elements, open } => {
             list.items = elements.keys().map(|key| Text::literal(key.to_string())).collect();
             list.open = open.then_some(Unknown::Joined);
+            let first = elements.values().position(|text| *open && !text.is_exact());
+            list.items.truncate(first.map_or(list.items.len(), |first| first + 1));
         }
         Value::Associative { elements, open } => {
             // bash's order of keys is that of its hash table.
