@@ -47,9 +47,15 @@ pub fn at_path(text: &Text) -> Target {
     if rest.exact() == Some("-") { Target::Nothing } else { Target::Path(rest) }
 }
 
-/// `NAME=@PATH` and `NAME=<PATH`, otherwise text; options behind a `;` are left out.
+/// `NAME=@PATH`, `NAME=<PATH` and `NAME@PATH`, otherwise text; options behind a `;` are left out.
 pub fn form_path(text: &Text) -> Target {
     let prefix = text.prefix();
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    if let Some((name, _)) = prefix.split_once('@')
+        && is_name(name)
+    {
+        return Target::Path(cut(text, name.len() + 1));
+    }
     let at = prefix.find("=@").into_iter().chain(prefix.find("=<")).min();
     let Some(at) = at else { return Target::Nothing };
     let rest = cut(text, at + 2);

@@ -120,9 +120,6 @@ impl<'a> Deriver<'a> {
         if actor.directories.is_empty() {
             actor.directories.push(Text::literal(self.context.cwd.as_str()));
         }
-        if invocation.scope == CarryScope::Remote {
-            actor.directories = vec![Text::unknown(Unknown::NotModelled("another machine"))];
-        }
         self.program(&actor);
         self.environment(&actor);
         if actor.utilities.is_empty() {
@@ -269,10 +266,13 @@ impl<'a> Deriver<'a> {
         });
         for (position, operand) in operands.iter().enumerate() {
             let mut claimed = false;
+            let names = is_names(operand);
+            let many = operand.arity == Arity::Many && operand.text.has_unknown() && !names;
+            // Whether the names behind the first are claimed too.
+            let mut rest = false;
             for spec in &utility.operands {
                 let here = is_at(spec.place, position, operands.len());
-                let many = operand.arity == Arity::Many && operand.text.has_unknown();
-                if operands.len() < spec.at_least && !many {
+                if operands.len() < spec.at_least && !many && !names {
                     continue;
                 }
                 let applies = actor.applies(&spec.when, &spec.unless);
@@ -281,7 +281,11 @@ impl<'a> Deriver<'a> {
                 }
                 if here && !claimed {
                     claimed = applies == Truth::Yes;
+                    rest |= claimed && spec.place == OperandPlace::All;
                     self.operand(actor, spec, operand, applies);
+                } else if names && !rest && reaches(spec.place, position, operands.len()) {
+                    rest |= applies == Truth::Yes && spec.place == OperandPlace::All;
+                    self.operand(actor, spec, operand, Truth::Maybe);
                 } else if many {
                     self.operand(actor, spec, operand, Truth::Maybe);
                 }
@@ -681,6 +685,26 @@ fn is_at(place: OperandPlace, position: usize, count: usize) -> bool {
         OperandPlace::Second => position == 1,
         OperandPlace::Third => position == 2,
         OperandPlace::Last => count > 1 && position + 1 == count,
+    }
+}
+
+/// Whether a pattern, or what a search finds below its start, may become several names.
+fn is_names(operand: &Field) -> bool {
+    let text = &operand.text;
+    let mut unknown = text.pieces().iter().filter(|piece| matches!(piece, Piece::Unknown(_)));
+    operand.arity == Arity::Many
+        && (text.has_glob() || !text.prefix().is_empty())
+        && unknown.all(|piece| *piece == Piece::Unknown(Unknown::Item))
+}
+
+/// Whether a name behind the first of several at a position is at a place.
+const fn reaches(place: OperandPlace, position: usize, count: usize) -> bool {
+    match place {
+        OperandPlace::All => true,
+        OperandPlace::First => false,
+        OperandPlace::Second => position == 0,
+        OperandPlace::Third => position < 2,
+        OperandPlace::Last => position + 1 == count,
     }
 }
 

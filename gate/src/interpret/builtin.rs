@@ -251,8 +251,25 @@ impl Runner<'_> {
     fn entered(&self, path: &Text) -> Vec<Text> {
         let mut next = self.keys(path);
         let relative = !path.prefix().starts_with(['/', '.']) && !path.prefix().is_empty();
-        if relative && self.state.variable("CDPATH").is_some() {
-            next.push(Text::unknown(Unknown::Parameter("CDPATH".into())));
+        if relative && let Some(variable) = self.state.variable("CDPATH") {
+            match scalar(&variable.value()).exact() {
+                Some(places) => next.extend(
+                    places
+                        .split(':')
+                        .take(16)
+                        .filter(|place| place.starts_with('/'))
+                        .map(|place| super::state::join_path(&Text::literal(place), path)),
+                ),
+                None => next.push(Text::unknown(Unknown::Parameter("CDPATH".into()))),
+            }
+        }
+        // An operand that is no directory may be the name of a variable that holds one.
+        if self.state.option("cdable_vars")
+            && let Some(name) = path.exact().filter(|name| is_name(name))
+        {
+            let value = self.state.variable(name).map(|variable| scalar(&variable.value()));
+            let value = value.unwrap_or_else(|| Text::unknown(Unknown::Parameter(name.into())));
+            next.extend(self.keys(&value));
         }
         next
     }
@@ -473,6 +490,10 @@ impl Runner<'_> {
                 continue;
             }
             if !arguments.has('f') && is_name(name) {
+                if name == "PATH" {
+                    // Without it a name is looked up in the current directory.
+                    self.assign_text(name, None, Text::empty(), false, field.site);
+                }
                 let mut fresh = Variable::new(Value::Unset);
                 fresh.assigned = false;
                 self.state.put(name, fresh);

@@ -185,6 +185,10 @@ impl Runner<'_> {
     /// The scope and directory of what is carried.
     fn enter(&mut self, scope: CarryScope, directory: Option<&Text>) {
         if scope != CarryScope::Local {
+            if scope == CarryScope::Remote {
+                let elsewhere = Text::unknown(Unknown::NotModelled("another machine"));
+                self.state.directories = vec![elsewhere];
+            }
             self.frame.scope = scope;
         }
         if let Some(directory) = directory {

@@ -65,7 +65,7 @@ impl Runner<'_> {
             }
         }
         let Names { used: mut names, mut tested, .. } = used;
-        names.retain(|name| self.state.variable(name).is_some_and(|v| v.values.len() > 1));
+        names.retain(|name| self.state.is_forked(name));
         tested.retain(|name| self.may_be_unset(name));
         if names.is_empty() && tested.is_empty() {
             return self.simple_once(simple, command);
@@ -719,7 +719,15 @@ impl Runner<'_> {
         }
         match name {
             "PS4" if self.state.option("xtrace") => self.trace_prompt(site),
-            "PROMPT_COMMAND" => self.later_text(&value, site),
+            "PROMPT_COMMAND" => {
+                let texts: Vec<Text> = match variable.value() {
+                    Value::Indexed { elements, .. } => elements.into_values().collect(),
+                    _ => vec![value],
+                };
+                for text in texts {
+                    self.later_text(&text, site);
+                }
+            }
             _ => {}
         }
     }
@@ -812,6 +820,10 @@ struct Names {
 
 impl Names {
     fn simple(&mut self, simple: &SimpleCommand, depth: usize) {
+        if depth > 0 && simple.words.first().and_then(bomb::plain).is_some_and(|name| name == "pwd")
+        {
+            self.used.insert("PWD".to_owned());
+        }
         for word in &simple.words {
             self.word(word, depth);
         }
@@ -841,6 +853,13 @@ impl Names {
     }
 
     fn word(&mut self, word: &Word, depth: usize) {
+        if let Some(Part::Literal(text, _)) = word.parts.first() {
+            for (tilde, name) in [("~+", "PWD"), ("~-", "OLDPWD")] {
+                if text.contains(tilde) {
+                    self.used.insert(name.to_owned());
+                }
+            }
+        }
         for part in &word.parts {
             self.part(part, depth);
         }

@@ -345,7 +345,40 @@ impl State {
             }
             states = next;
         }
+        for (name, places) in [("PWD", &self.directories), ("OLDPWD", &self.previous)] {
+            if !names.contains(name)
+                || !self.is_forked(name)
+                || states.len() * places.len() > ALTERNATIVES
+            {
+                continue;
+            }
+            let mut next = Vec::new();
+            for state in &states {
+                for place in places {
+                    let mut split = state.clone();
+                    let one = vec![place.clone()];
+                    if name == "PWD" {
+                        split.directories = one;
+                    } else {
+                        split.previous = one;
+                    }
+                    next.push(split);
+                }
+            }
+            states = next;
+        }
         states
+    }
+
+    /// Whether a variable has several values here; those of the shell's own directory variables are
+    /// the directories it may be in.
+    pub(super) fn is_forked(&self, name: &str) -> bool {
+        match (self.variable(name), name) {
+            (Some(variable), _) => variable.values.len() > 1,
+            (None, "PWD") => self.directories.len() > 1,
+            (None, "OLDPWD") => self.previous.len() > 1,
+            (None, _) => false,
+        }
     }
 
     /// The state after two ways have met.

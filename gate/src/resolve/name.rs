@@ -123,8 +123,16 @@ fn candidates(text: &Text, catalog: &Catalog) -> Vec<String> {
         Piece::Literal(literal) => literal.contains('/'),
         _ => false,
     });
+    let start = text.prefix();
+    let end = match pieces.last() {
+        Some(Piece::Literal(end)) if !end.contains('/') => end.as_str(),
+        _ => "",
+    };
     let mut found = Vec::new();
     for name in catalog.names() {
+        if !name.ends_with(end) || !(slashed || name.starts_with(start)) {
+            continue;
+        }
         let matched = if slashed {
             directories
                 .iter()

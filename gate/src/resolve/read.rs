@@ -391,6 +391,13 @@ impl<'a> Reader<'a> {
             self.take(spec, prefix, None, field);
             return true;
         }
+        // `@FILE` stands for the options in the file.
+        if prefix.starts_with('@')
+            && let Some(spec) = self.find("@")
+        {
+            self.take(spec, "@", Some(part(field, 1)), field);
+            return true;
+        }
         false
     }
 

@@ -49,6 +49,12 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     expression.reverse();
     let mut from_file = false;
     let mut actions = Vec::new();
+    // An unquoted value that is not known may split and bring in actions.
+    for word in &expression {
+        if word.arity == Arity::Many && word.text.has_unknown() && !word.text.is_empty() {
+            reading.doubts.push(Doubt::Word(word.site));
+        }
+    }
     while let Some(word) = expression.pop() {
         let Some(name) = word.exact() else {
             reading.doubts.push(Doubt::Word(word.site));
@@ -57,6 +63,7 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         match name {
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 let mut inner = Vec::new();
+                let mut several = false;
                 while let Some(next) = expression.pop() {
                     match next.exact() {
                         Some(";") => break,
@@ -65,13 +72,17 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
                                 .last()
                                 .is_some_and(|last: &&Field| last.exact() == Some("{}")) =>
                         {
+                            several = true;
                             break;
                         }
                         _ => inner.push(next),
                     }
                 }
-                actions
-                    .push(Action::Run(inner.into_iter().cloned().collect(), name.ends_with("dir")));
+                let mut inner: Vec<Field> = inner.into_iter().cloned().collect();
+                if several && let Some(names) = inner.last_mut() {
+                    names.arity = Arity::Many;
+                }
+                actions.push(Action::Run(inner, name.ends_with("dir")));
             }
             "-delete" | "-rm" => actions.push(Action::Delete(word)),
             "-fprint" | "-fprint0" | "-fls" => {

@@ -112,6 +112,12 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     if subcommand.and_then(Field::exact) == Some("checkout") {
         read_checkout(own, reading);
     }
+    if subcommand
+        .and_then(Field::exact)
+        .is_some_and(|name| matches!(name, "log" | "show" | "whatchanged" | "reflog"))
+    {
+        read_lines(own, reading);
+    }
     for word in own {
         if matches!(word.exact(), Some("--ext-diff" | "--textconv" | "--filters")) {
             carried.push(code_file(Language::Shell, word.site));
@@ -229,7 +235,9 @@ fn class(key: &str) -> Class {
         | ("tar", "command")
         | ("imap", "tunnel")
         | ("sendemail", "tocmd" | "cccmd" | "headercmd" | "sendmailcmd")
-        | ("submodule", "update") => Class::Command,
+        | ("submodule", "update")
+        | ("gc", "recentobjectshook")
+        | ("lfs", "path" | "args" | "clean" | "smudge") => Class::Command,
         (
             "color" | "user" | "author" | "committer" | "advice" | "log" | "column" | "format"
             | "pull" | "push" | "fetch" | "rebase" | "status" | "branch" | "commit" | "tag" | "gc"
@@ -316,6 +324,23 @@ fn ends_as_path(word: &Field) -> bool {
                 && end.starts_with(|first: char| first.is_ascii_alphabetic())
                 && end.chars().all(|other| other.is_ascii_alphanumeric())
         })
+}
+
+/// `-L START,END:PATH` and `-L :FUNCTION:PATH` show lines of a file in history.
+fn read_lines(words: &[Field], reading: &mut Reading) {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let value = match word.text.prefix().strip_prefix("-L") {
+            Some("") if word.text.is_exact() => words.next().cloned(),
+            Some(_) => after(word, 2),
+            None if word.exact() == Some("--") => return,
+            None => continue,
+        };
+        let parts = value.map(|value| split_all(&value.text, ':')).unwrap_or_default();
+        if let [_, .., path] = parts.as_slice() {
+            reading.deeds.push(on_text(EffectKind::Read, path.clone(), word.site));
+        }
+    }
 }
 
 /// `REVISION:PATH` reads a recorded file; its name says whether it holds secrets.

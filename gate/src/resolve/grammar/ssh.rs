@@ -3,7 +3,7 @@
 
 use crate::model::fact::CodePlace;
 use crate::model::trace::{Carried, Doubt, OptionUse, Reading};
-use crate::model::utility::{CarryScope, Language};
+use crate::model::utility::{CarryScope, Language, ValueKind};
 use crate::model::value::{Field, Piece, Text, Truth};
 use crate::resolve::carry::join;
 use crate::resolve::grammar::Scene;
@@ -20,6 +20,16 @@ const LOCAL_COMMANDS: &[&str] = &["proxycommand", "localcommand", "knownhostscom
 
 /// Replaces what the tables read: options may stand behind the host too, and end at the command.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
+    // Those that only copy have no command of their own; the tables read all else.
+    if scene.utility.operands.iter().any(|operand| operand.kind == ValueKind::RemotePath) {
+        let settings = reading.options.iter().filter(|option| option.name == "-o");
+        for value in settings.filter_map(|option| option.value.as_ref()) {
+            if let Some(text) = local_command(value) {
+                carried.push(script(text, CodePlace::Helper, CarryScope::Local, value));
+            }
+        }
+        return;
+    }
     let mut ssh = Ssh { scene, reading: Reading::default(), at: 0 };
     carried.clear();
     ssh.options();
