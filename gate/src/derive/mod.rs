@@ -569,21 +569,32 @@ impl<'a> Deriver<'a> {
         let starts = match text.pieces() {
             [Piece::Unknown(Unknown::Item), ..] => self.starts(actor.invocation),
             [Piece::Unknown(_), ..] if appended => self.starts(actor.invocation),
+            pieces if appended && pieces.contains(&Piece::Unknown(Unknown::Found)) => {
+                self.starts(actor.invocation)
+            }
             _ => Vec::new(),
         };
         if starts.is_empty() {
             return vec![self.path(text, &actor.directories)];
         }
         let alone = text.pieces().len() == 1;
+        let found = text.pieces().contains(&Piece::Unknown(Unknown::Found));
+        // What a filter has made of the names may lead elsewhere.
+        let passed = (!matches!(text.pieces().first(), Some(Piece::Unknown(Unknown::Item))))
+            .then(|| self.path(text, &actor.directories));
         starts
             .into_iter()
             .map(|start| {
-                let whole =
-                    if alone { start } else { start.concat(&Text::literal("/")).concat(text) };
+                let whole = if alone || found {
+                    start
+                } else {
+                    start.concat(&Text::literal("/")).concat(text)
+                };
                 let mut object = self.paths.object(&whole, &actor.directories);
                 object.named = Truth::No;
                 Object::Path(Box::new(object))
             })
+            .chain(passed)
             .collect()
     }
 

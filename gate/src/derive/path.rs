@@ -7,7 +7,7 @@ use crate::model::component::{self, Part, Pattern};
 use crate::model::context::Context;
 use crate::model::fact::{PathObject, Place, Places};
 use crate::model::rule::Knowledge;
-use crate::model::value::{Piece, Text, Truth, Unknown};
+use crate::model::value::{Glob, Piece, Text, Truth, Unknown};
 
 /// Components that are kept of one path; what lies deeper does not change where it leads.
 const DEEPEST: usize = 256;
@@ -349,10 +349,9 @@ impl<'a> Paths<'a> {
         let Some((mut last, mut parents)) = path.split_last() else { return Truth::No };
         if let Some(tail) = &walk.tail {
             // Directories that a search passes through say nothing about what it finds.
-            let searched = matches!(last, Part::Mixed(text) if text
-                .pieces()
-                .iter()
-                .all(|piece| matches!(piece, Piece::Unknown(Unknown::Item))));
+            let searched = matches!(last, Part::Mixed(text) if text.pieces().iter().all(|piece| {
+                matches!(piece, Piece::Unknown(cause) if *cause == Unknown::Item || cause.is_below())
+            }));
             parents = if searched { parents } else { path };
             last = tail;
         }
@@ -367,12 +366,32 @@ impl<'a> Paths<'a> {
             return Truth::No;
         }
         let mut truth = Truth::No;
+        // What a search finds may be a secret, and yet the search is none that looks for it.
+        let is_named =
+            |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Found | Unknown::Plain));
+        let found = matches!(last, Part::Mixed(text) if text.pieces().iter().all(is_named));
         for parent in parents {
             truth = truth
                 .or(spelled_by(&known.sensitive_names, parent))
                 .or(spelled_by(&known.sensitive_endings, parent))
                 .or(spelled_by(&known.sensitive_globs, parent));
         }
+        if found {
+            return truth;
+        }
+        // The letters around such a name must spell a secret out.
+        let shaped = match last {
+            Part::Mixed(text) if text.pieces().iter().any(is_named) => Some(Part::Mixed(
+                text.pieces()
+                    .iter()
+                    .map(|piece| {
+                        if is_named(piece) { Piece::Glob(Glob::Any) } else { piece.clone() }
+                    })
+                    .collect(),
+            )),
+            _ => None,
+        };
+        let last = shaped.as_ref().unwrap_or(last);
         truth = truth
             .or(matched_by(&known.sensitive_names, last))
             .or(matched_by(&known.sensitive_endings, last))
@@ -477,7 +496,7 @@ fn walk<'a>(text: &'a Text, directory: Option<&'a Text>) -> Walk<'a> {
     let mut walk = Walk { components: Vec::with_capacity(8), ..Walk::default() };
     if text.prefix().starts_with('/') {
         walk.follow(text);
-    } else if matches!(text.pieces().first(), Some(Piece::Unknown(_))) {
+    } else if matches!(text.pieces().first(), Some(Piece::Unknown(cause)) if !cause.is_below()) {
         walk.floating = true;
         each_part(text, |part| walk.components.push(part));
     } else {

@@ -559,8 +559,7 @@ fn lost(text: &Text, pattern: Option<&Pattern>) -> Text {
     let cause = text
         .first_unknown()
         .or_else(|| pattern.and_then(Pattern::first_unknown))
-        .cloned()
-        .unwrap_or(Unknown::NotModelled("an operation on a value"));
+        .map_or(Unknown::NotModelled("an operation on a value"), Unknown::changed);
     Text::unknown(cause)
 }
 
@@ -732,7 +731,7 @@ fn change_case(text: &Text, operator: char, all: bool, pattern: &Pattern) -> Tex
 }
 
 fn lost_piece(text: &Text) -> Piece {
-    Piece::Unknown(text.first_unknown().cloned().unwrap_or(Unknown::Item))
+    Piece::Unknown(text.first_unknown().map_or(Unknown::Item, Unknown::changed))
 }
 
 fn transform(text: &Text, kind: char) -> Text {
@@ -803,7 +802,7 @@ fn substring(
 }
 
 fn cut(text: &Text, offset: Option<i64>, length: Length) -> Text {
-    let cause = || text.first_unknown().cloned().unwrap_or(Unknown::Arithmetic);
+    let cause = || text.first_unknown().map_or(Unknown::Arithmetic, Unknown::changed);
     let (Some(offset), Some(length)) = (offset, length.known()) else {
         return Text::unknown(cause());
     };

@@ -687,7 +687,12 @@ impl Runner<'_> {
             }
             if !known {
                 open = true;
-                elements.insert(next, Text::unknown(taint_of_input(&line)));
+                let named = line.pieces().iter().all(|piece| match piece {
+                    Piece::Unknown(cause) => cause.is_below(),
+                    _ => true,
+                });
+                let line = if named { line } else { Text::unknown(taint_of_input(&line)) };
+                elements.insert(next, line);
                 break;
             }
             if keeps {

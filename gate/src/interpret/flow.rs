@@ -385,7 +385,15 @@ impl Runner<'_> {
                     }
                     None => line.push_str(literal),
                 },
-                other => {
+                Piece::Glob(_) => {
+                    line.push(piece.clone());
+                    known = false;
+                }
+                Piece::Unknown(cause) if cause.is_below() => {
+                    line.push(piece.clone());
+                    known = false;
+                }
+                other @ Piece::Unknown(_) => {
                     // The unknown part may hold any number of lines.
                     line.push(other.clone());
                     rest.push(other.clone());
@@ -394,6 +402,7 @@ impl Runner<'_> {
                 }
             }
         }
+        // A form of lines stands for any number of them.
         if known || !rest.is_empty() {
             *text = rest;
         }

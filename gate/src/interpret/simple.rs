@@ -16,7 +16,7 @@ use crate::model::span::{Site, Span};
 use crate::model::trace::{Invocation, Setting, Stream};
 use crate::model::utility::{Language, Output};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Unknown, Value};
-use crate::resolve::{Resolved, Surroundings, resolve};
+use crate::resolve::{Resolved, Surroundings, names, resolve};
 
 /// Names a pattern in the place of a command name may stand for that are followed.
 const CANDIDATES: usize = 32;
@@ -431,7 +431,13 @@ impl Runner<'_> {
         if may_fail {
             return Text::unknown(Unknown::Output);
         }
-        if let Some(text) = self.produced(&name, &call.fields, input) {
+        let told = self
+            .trace
+            .invocations
+            .get(index)
+            .filter(|own| !own.shadowed)
+            .and_then(|own| names::printed(&name, &own.argv, &own.reading, input.text()));
+        if let Some(text) = told.or_else(|| self.produced(&name, &call.fields, input)) {
             return text;
         }
         if follows && kind != Output::Network {

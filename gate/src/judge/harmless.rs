@@ -68,7 +68,10 @@ fn is_pattern(invocation: &Invocation, doubt: &Doubt) -> bool {
         .argv
         .iter()
         .filter(|word| word.site == *site)
-        .all(|word| word.text.has_glob() && !word.text.has_unknown()))
+        .all(|word| word.text.pieces().iter().all(|piece| match piece {
+            Piece::Unknown(cause) => cause.is_below() || *cause == Unknown::Arithmetic,
+            _ => true,
+        }) && !word.text.is_exact()))
 }
 
 /// Whether an effect leaves everything as it was and stays where it may look.
@@ -92,7 +95,9 @@ fn is_redirection(scene: &Scene<'_>, fact: &Fact) -> bool {
 /// Whether nothing in it is unknown but the names a search finds below its start.
 fn is_told(text: &Text) -> bool {
     text.pieces().iter().all(|piece| match piece {
-        Piece::Unknown(cause) => *cause == Unknown::Item,
+        Piece::Unknown(cause) => {
+            *cause == Unknown::Item || cause.is_below() || *cause == Unknown::Arithmetic
+        }
         _ => true,
     })
 }

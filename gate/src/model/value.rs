@@ -97,6 +97,15 @@ pub enum Unknown {
     Arithmetic,
     /// Names that stand in for a wrapper's own placeholder (`{}` of `find -exec`, items of `xargs`).
     Item,
+    /// Names that a search prints, each of what lies below the directory named before it or below
+    /// the current one: no slash at its start, no `..`. A text of lines with such a piece stands for
+    /// any number of them.
+    Found,
+    /// As [`Self::Found`], a name directly in a directory, hidden ones and secrets included.
+    Listed,
+    /// A word of letters, digits and a few signs that begins with a letter or a digit and is no path
+    /// that leads away: a revision, a branch, a date.
+    Plain,
     /// Values of several branches or passes that were joined.
     Joined,
     /// A limit was reached.
@@ -108,6 +117,17 @@ pub enum Unknown {
 }
 
 impl Unknown {
+    /// The cause of what an operation makes of such a piece: a part of a name may be anything.
+    #[must_use]
+    pub fn changed(&self) -> Self {
+        if self.is_below() { Self::Output } else { self.clone() }
+    }
+
+    /// Whether, as a path, it leads to something below the current directory.
+    pub const fn is_below(&self) -> bool {
+        matches!(self, Self::Found | Self::Listed | Self::Plain)
+    }
+
     /// A phrase for a person, e.g. ``the value of `DIR` ``.
     pub fn phrase(&self) -> String {
         match self {
@@ -117,6 +137,8 @@ impl Unknown {
             Self::Network => "what comes over the network".into(),
             Self::Arithmetic => "what an expression yields".into(),
             Self::Item => "the names another program passes on".into(),
+            Self::Found | Self::Listed => "the names a search finds".into(),
+            Self::Plain => "which word a lookup prints".into(),
             Self::Joined => "which of several values holds".into(),
             Self::Limit => "a value past a limit of the analysis".into(),
             Self::NotModelled(what) => format!("what {what} gives"),

@@ -2,7 +2,7 @@
 
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::span::Site;
-use crate::model::trace::{Carried, Doubt, OptionUse, Reading};
+use crate::model::trace::{Carried, Doubt, OptionUse, Reading, Stream};
 use crate::model::utility::{
     CarryForm, CarryScope, CarrySpec, Catalog, Grammar, Input, Language, OperandPlace, OperandSpec,
     OptionSpec, Utility, ValueKind, VariableClass, VariableSpec,
@@ -601,13 +601,24 @@ impl Carrier<'_> {
         let from_input =
             self.scene.utility.input == Input::Words && self.reading.option("-a").is_none();
         let split = items::split(self.reading, by_lines);
-        let known = match split {
+        let known = match &split {
             Some(split) if from_input => {
-                items::items(self.scene.surroundings.input, &split, self.site)
+                items::items(self.scene.surroundings.input, split, self.site)
             }
             _ => None,
         };
-        known.unwrap_or_else(|| vec![items::unknown(Unknown::Item, self.site)])
+        known
+            .or_else(|| self.found(split.as_ref()))
+            .unwrap_or_else(|| vec![items::unknown(Unknown::Item, self.site)])
+    }
+
+    /// The names that the utility finds by itself.
+    fn found(&self, split: Option<&items::Split>) -> Option<Vec<Field>> {
+        if self.scene.utility.input == Input::Words {
+            return None;
+        }
+        let names = crate::resolve::names::found(self.scene.name, self.reading)?;
+        items::items(&Stream::Text(names), split?, self.site)
     }
 }
 

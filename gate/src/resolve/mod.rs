@@ -8,6 +8,7 @@ mod carry;
 pub mod grammar;
 mod items;
 mod name;
+pub(crate) mod names;
 mod read;
 
 use crate::model::trace::{Carried, Reading, Stream};

@@ -5,7 +5,7 @@ use crate::model::trace::{Doubt, OptionUse, Reading};
 use crate::model::utility::{
     Catalog, Grammar, OptionSpec, Syntax, Utility, UtilityId, ValueArity, ValueKind,
 };
-use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth};
+use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth, Unknown};
 use crate::resolve::Surroundings;
 
 /// The name of the option that stands for a dash and digits (`head -5`).
@@ -479,6 +479,10 @@ impl<'a> Reader<'a> {
     /// Notes that a word whose first character is not known may be an option.
     fn doubt_start(&mut self, field: &Field) {
         let may = match field.text.pieces().first() {
+            Some(Piece::Unknown(Unknown::Plain)) => false,
+            Some(Piece::Unknown(Unknown::Found | Unknown::Listed | Unknown::Arithmetic)) => {
+                self.is_dangerous()
+            }
             Some(Piece::Unknown(_)) => true,
             Some(Piece::Glob(glob)) => may_begin_with_dash(glob) && self.is_dangerous(),
             _ => false,
