@@ -384,9 +384,11 @@ impl<'a> Paths<'a> {
             Part::Mixed(text) if text.pieces().iter().any(is_named) => Some(Part::Mixed(
                 text.pieces()
                     .iter()
-                    .map(|piece| {
-                        if is_named(piece) { Piece::Glob(Glob::Any) } else { piece.clone() }
-                    })
+                    .map(
+                        |piece| {
+                            if is_named(piece) { Piece::Glob(Glob::Any) } else { piece.clone() }
+                        },
+                    )
                     .collect(),
             )),
             _ => None,
