@@ -239,3 +239,8 @@ fn decode(bytes: &[u8]) -> String {
     }
     out
 }
+
+/// The example of the package's front page is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod front_page {}

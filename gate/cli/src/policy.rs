@@ -47,7 +47,7 @@ pub fn in_force(place: &Place, context: &Context) -> Result<Vec<Policy>, Failure
     match &place.policy {
         Some(path) => policies.push(read(path, Level::User)?),
         None => {
-            policies.extend(own_file().and_then(|path| existing(&path, Level::User)).transpose()?)
+            policies.extend(own_file().and_then(|path| existing(&path, Level::User)).transpose()?);
         }
     }
     for root in &context.workspaces {

@@ -67,12 +67,11 @@ pub fn again(gate: &Gate, record: &Record) -> Fate {
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let read = log::read(&arguments.chosen)?;
-    let policies = match &arguments.policy {
-        Some(file) => vec![policy::read(file, Level::User)?],
-        None => {
-            let place = Place::default();
-            policy::in_force(&place, &machine::context(&place)?)?
-        }
+    let policies = if let Some(file) = &arguments.policy {
+        vec![policy::read(file, Level::User)?]
+    } else {
+        let place = Place::default();
+        policy::in_force(&place, &machine::context(&place)?)?
     };
     let gate = Gate::new(&policies).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut out = io::BufWriter::new(io::stdout().lock());

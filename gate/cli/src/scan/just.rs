@@ -67,17 +67,17 @@ fn recipe(text: &str, body: &[(usize, &str)], pieces: &mut Vec<Piece>) {
         if content.ends_with('\\') {
             command.push_end(text, at + line.len());
         } else {
-            push(std::mem::take(&mut command), pieces);
+            push(&std::mem::take(&mut command), pieces);
         }
     }
-    push(command, pieces);
+    push(&command, pieces);
 }
 
-fn push(command: Mapped, pieces: &mut Vec<Piece>) {
+fn push(command: &Mapped, pieces: &mut Vec<Piece>) {
     if !command.text().trim().is_empty() && !command.text().starts_with('#')
         || command.text().starts_with("#!")
     {
-        pieces.push(Piece::new(expressions(&command, "{{", "}}", EXPRESSION)));
+        pieces.push(Piece::new(expressions(command, "{{", "}}", EXPRESSION)));
     }
 }
 
@@ -88,7 +88,7 @@ fn backticks(at: usize, line: &str, pieces: &mut Vec<Piece>) {
             None => open = Some(index + 1),
             Some(start) => {
                 push(
-                    Mapped::verbatim(line.get(start..index).unwrap_or_default(), at + start),
+                    &Mapped::verbatim(line.get(start..index).unwrap_or_default(), at + start),
                     pieces,
                 );
             }

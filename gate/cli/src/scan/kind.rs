@@ -67,10 +67,11 @@ impl Kind {
         let ends = |tail: &str| {
             path.strip_suffix(tail).is_some_and(|head| head.is_empty() || head.ends_with('/'))
         };
-        let yaml = lower.ends_with(".yml") || lower.ends_with(".yaml");
+        let (head, ending) = lower.rsplit_once('.').unwrap_or((&lower, ""));
+        let yaml = matches!(ending, "yml" | "yaml");
         let folder = path.strip_suffix(name).unwrap_or_default();
         if SETTINGS.iter().any(|tail| ends(tail))
-            || (folder.ends_with(".kiro/agents/") && lower.ends_with(".json"))
+            || (folder.ends_with(".kiro/agents/") && ending == "json")
         {
             return Some(Self::AllowList);
         }
@@ -80,19 +81,16 @@ impl Kind {
         if matches!(name, "action.yml" | "action.yaml") {
             return Some(Self::Workflow);
         }
-        if yaml && (lower.ends_with(".gitlab-ci.yml") || lower.ends_with(".gitlab-ci.yaml")) {
+        if yaml && head.ends_with(".gitlab-ci") {
             return Some(Self::Pipeline);
         }
-        if matches!(lower.as_str(), "makefile" | "gnumakefile" | "makefile.am")
-            || lower.ends_with(".mk")
-        {
+        if matches!(lower.as_str(), "makefile" | "gnumakefile" | "makefile.am") || ending == "mk" {
             return Some(Self::Makefile);
         }
-        if matches!(lower.as_str(), "justfile" | ".justfile") || lower.ends_with(".just") {
+        if matches!(lower.as_str(), "justfile" | ".justfile") || ending == "just" {
             return Some(Self::Justfile);
         }
         let stem = lower.split('.').next().unwrap_or_default();
-        let ending = lower.rsplit('.').next().unwrap_or_default();
         if matches!(stem, "dockerfile" | "containerfile") && ending != "dockerignore"
             || matches!(ending, "dockerfile" | "containerfile")
         {
@@ -101,7 +99,7 @@ impl Kind {
         if name == "package.json" {
             return Some(Self::Package);
         }
-        let script = ["sh", "bash", "dash", "ksh", "zsh"].contains(&ending) && lower.contains('.');
+        let script = ["sh", "bash", "dash", "ksh", "zsh"].contains(&ending);
         (script || SCRIPT_NAMES.contains(&name)).then_some(Self::Script)
     }
 

@@ -107,7 +107,7 @@ impl Mapped {
 
     /// The bytes of the file behind a span of the text.
     pub fn region(&self, span: Span) -> Region {
-        self.between(span.start as usize, span.end as usize)
+        self.between(span.start, span.end)
     }
 
     /// The bytes of the file behind the bytes `start..end` of the text.

@@ -1,5 +1,7 @@
 //! Findings as SARIF 2.1.0 (OASIS Standard, 27 March 2020).
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 use shellgate::Gate;
 use shellgate::model::verdict::Decision;
@@ -117,7 +119,10 @@ fn uri(path: &str) -> String {
         match byte {
             b'/' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
             byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
+            byte => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
         }
     }
     out

@@ -140,7 +140,7 @@ fn escape(text: &str) -> (Option<char>, usize) {
         'u' => return code(4).map_or((None, 0), |(code, length)| pair(text, code, length)),
         '\n' | '\r' => {
             // The line goes on behind the blanks of the next one.
-            let blanks = text.chars().skip(1).take_while(|c| c.is_ascii_whitespace()).count();
+            let blanks = text.chars().skip(1).take_while(char::is_ascii_whitespace).count();
             return (None, 1 + blanks);
         }
         _ => return (None, 0),
@@ -173,8 +173,7 @@ pub fn align(value: &str, units: &[Unit]) -> Mapped {
     let mut mapped = Mapped::default();
     let mut next = units.iter().peekable();
     let mut buffer = [0_u8; 4];
-    let mut characters = value.char_indices();
-    while let Some((at, character)) = characters.next() {
+    for (at, character) in value.char_indices() {
         // Left out: bytes without a character, blanks that folding took.
         while next
             .next_if(|unit| match unit.character {

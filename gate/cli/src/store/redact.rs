@@ -381,10 +381,9 @@ fn takes_password(program: &str, option: &str) -> bool {
     matches!(
         (program, option),
         ("curl", "-u" | "--user" | "-U" | "--proxy-user")
-            | ("sshpass", "-p")
-            | ("redis-cli", "-a")
-            | ("docker" | "podman", "-p")
-            | ("http" | "https" | "xh", "-a" | "--auth")
+            | ("sshpass" | "docker" | "podman", "-p")
+            | ("redis-cli" | "http" | "https" | "xh", "-a")
+            | ("http" | "https" | "xh", "--auth")
             | ("ldapsearch", "-w")
     )
 }
