@@ -6,8 +6,10 @@ mod laws;
 #[cfg(test)]
 mod parse;
 mod rules;
+#[cfg(test)]
 mod scan;
 mod scorecard;
+#[cfg(test)]
 mod store;
 mod trace;
 mod utilities;

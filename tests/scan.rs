@@ -87,7 +87,7 @@ fn places_agree_with_bytes() {
         for (place, at) in
             [(finding.start, finding.region.start), (finding.end, finding.region.end)]
         {
-            let before = &text[..at];
+            let before = text.get(..at).unwrap();
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
             assert_eq!(place, (line, column), "{finding:?}");
