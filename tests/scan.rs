@@ -272,7 +272,7 @@ fn readers_are_total() {
 }
 
 #[test]
-fn inside_a_container_the_files_are_its_own() {
+fn what_a_file_says_about_its_place_counts() {
     let rules = |kind: Kind, text: &str| -> Vec<String> {
         let extracted = kind.extract(text);
         findings(Gate::builtin(), &Context::default(), kind, "f", text, &extracted.pieces)
@@ -280,6 +280,15 @@ fn inside_a_container_the_files_are_its_own() {
             .map(|finding| finding.rule)
             .collect()
     };
+    let workflow = |value: &str| {
+        format!(
+            "env:\n  OUT: {value}\njobs:\n  a:\n    steps:\n      - run: rm -rf $OUT ${{{{ env.OUT }}}}\n"
+        )
+    };
+    assert_eq!(rules(Kind::Workflow, &workflow("target")), [""; 0]);
+    assert_eq!(rules(Kind::Workflow, &workflow("/usr")), ["rm_rf", "rm_rf"]);
+    let pipeline = "variables: { OUT: target }\na:\n  script: rm -rf $OUT\n";
+    assert_eq!(rules(Kind::Pipeline, pipeline), [""; 0]);
     assert!(rules(Kind::Container, "RUN rm -rf /var/lib/apt/lists/*\n").is_empty());
     assert_eq!(rules(Kind::Script, "rm -rf /var/lib/apt/lists/*\n"), ["rm_rf"]);
     assert_eq!(rules(Kind::Container, "RUN curl -s http://a.b/c | sh\n"), ["curl_pipe_sh"]);

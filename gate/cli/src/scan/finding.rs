@@ -108,6 +108,9 @@ fn reasons(gate: &Gate, context: &Context, kind: Kind, piece: &Piece) -> Vec<Rea
             format!("{}/{directory}", context.cwd.trim_end_matches('/'))
         };
     }
+    for (name, value) in &piece.parameters {
+        context.parameters.insert(name.clone(), value.clone());
+    }
     let text = piece.command.text();
     let mut verdict = gate.classify(text, &context);
     match kind {

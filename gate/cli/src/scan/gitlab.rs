@@ -2,6 +2,8 @@
 //!
 //! The lines of one list run in one shell, one after the other, so they are one command.
 
+use std::collections::BTreeMap;
+
 use crate::scan::mapped::Mapped;
 use crate::scan::tree::{DEPTH, Node};
 use crate::scan::{Extracted, Piece, yaml};
@@ -13,16 +15,18 @@ pub fn extract(text: &str) -> Extracted {
     let read = yaml::read(text);
     let mut pieces = Vec::new();
     for document in &read.documents {
-        scripts(document, &mut pieces);
+        let values = variables(document, &BTreeMap::new());
+        scripts(document, &values, &mut pieces);
         for (name, job) in document.entries() {
             if KEYS.contains(&name.text()) {
                 continue;
             }
-            scripts(job, &mut pieces);
+            let values = variables(job, &values);
+            scripts(job, &values, &mut pieces);
             if let Some(hooks) =
                 job.get("hooks").and_then(|hooks| hooks.get("pre_get_sources_script"))
             {
-                piece(hooks, &mut pieces);
+                piece(hooks, &values, &mut pieces);
             }
         }
     }
@@ -36,19 +40,32 @@ pub fn extract(text: &str) -> Extracted {
     Extracted { pieces: unique, trouble: read.trouble }
 }
 
-fn scripts(node: &Node, pieces: &mut Vec<Piece>) {
+/// The variables around a node with its own, as far as their values are plain.
+fn variables(node: &Node, around: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut values = around.clone();
+    for (name, value) in node.get("variables").map(Node::entries).unwrap_or_default() {
+        let text = value.text().or_else(|| value.get("value").and_then(Node::text));
+        match text.filter(|text| !text.contains('$')) {
+            Some(text) => values.insert(name.text().to_owned(), text.to_owned()),
+            None => values.remove(name.text()),
+        };
+    }
+    values
+}
+
+fn scripts(node: &Node, values: &BTreeMap<String, String>, pieces: &mut Vec<Piece>) {
     for key in KEYS {
         if let Some(script) = node.get(key) {
-            piece(script, pieces);
+            piece(script, values, pieces);
         }
     }
 }
 
-fn piece(script: &Node, pieces: &mut Vec<Piece>) {
+fn piece(script: &Node, values: &BTreeMap<String, String>, pieces: &mut Vec<Piece>) {
     let mut command = Mapped::default();
     lines(script, 0, &mut command);
     if !command.text().trim().is_empty() {
-        pieces.push(Piece::new(command));
+        pieces.push(Piece { command, directory: None, parameters: values.clone() });
     }
 }
 

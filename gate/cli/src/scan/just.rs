@@ -77,7 +77,7 @@ fn push(command: &Mapped, pieces: &mut Vec<Piece>) {
     if !command.text().trim().is_empty() && !command.text().starts_with('#')
         || command.text().starts_with("#!")
     {
-        pieces.push(Piece::new(expressions(command, "{{", "}}", EXPRESSION)));
+        pieces.push(Piece::new(expressions(command, "{{", "}}", |_| EXPRESSION)));
     }
 }
 

@@ -19,6 +19,8 @@ pub mod script;
 pub mod tree;
 pub mod yaml;
 
+use std::collections::BTreeMap;
+
 use crate::scan::mapped::Mapped;
 
 /// A command inside a file.
@@ -28,12 +30,14 @@ pub struct Piece {
     pub command: Mapped,
     /// Where it runs below the root of the repository, where the file says so (`web`).
     pub directory: Option<String>,
+    /// Values the file puts into the environment, by name.
+    pub parameters: BTreeMap<String, String>,
 }
 
 impl Piece {
     /// A command that runs where the file's kind says.
     pub const fn new(command: Mapped) -> Self {
-        Self { command, directory: None }
+        Self { command, directory: None, parameters: BTreeMap::new() }
     }
 }
 
