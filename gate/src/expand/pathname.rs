@@ -161,7 +161,7 @@ pub fn matches(pattern: &Pattern, subject: &Text) -> Truth {
     whole(pattern, subject, false)
 }
 
-/// As [`matches`], with the rules of pathnames: only `**` and unknown pieces match a slash, and a
+/// As [`matches()`], with the rules of pathnames: only `**` and unknown pieces match a slash, and a
 /// dot at the start of a name is matched by a dot only.
 pub fn matches_path(pattern: &Pattern, subject: &Text) -> Truth {
     whole(pattern, subject, true)

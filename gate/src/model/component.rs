@@ -122,7 +122,7 @@ impl<'a> Pattern<'a> {
         &self.text
     }
 
-    /// As [`matches`].
+    /// As [`matches()`].
     pub fn matches(&self, part: &Part<'_>) -> Truth {
         match part {
             Part::Name(name) => Truth::from(self.fits(name)),
@@ -171,7 +171,7 @@ pub fn matches(component: &Text, pattern: &str) -> Truth {
     }
 }
 
-/// As [`matches`], but a pattern in the component counts only where its own characters spell the
+/// As [`matches()`], but a pattern in the component counts only where its own characters spell the
 /// glob out: `*secret*` is spelled out in `a_secret.*` and not in `*`.
 pub fn spells(component: &Text, pattern: &str) -> Truth {
     if let Some(name) = component.exact() {
