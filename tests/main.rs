@@ -1,6 +1,7 @@
 //! Tests.
 mod bash;
 mod corpus;
+#[cfg(test)]
 mod hooks;
 mod laws;
 #[cfg(test)]

@@ -84,13 +84,11 @@ pub fn append(text: &str, keys: &[&str], value: &Value) -> Result<String, EditEr
         let Kind::Object(members) = &node.kind else {
             return Err(wrong_type(keys, depth, "an object"));
         };
-        match members.iter().rev().find(|member| member.key == **key) {
-            Some(member) => node = &member.value,
-            None => {
-                let rest = keys.get(depth + 1..).unwrap_or_default();
-                return Ok(insert(text, node, Some(key), &wrapped(rest, value)));
-            }
-        }
+        let Some(member) = members.iter().rev().find(|member| member.key == **key) else {
+            let rest = keys.get(depth + 1..).unwrap_or_default();
+            return Ok(insert(text, node, Some(key), &wrapped(rest, value)));
+        };
+        node = &member.value;
     }
     match &node.kind {
         Kind::Array(_) => Ok(insert(text, node, None, value)),

@@ -134,14 +134,12 @@ pub fn targets(agent: &str, machine: &Machine, call: &Call) -> Vec<Target> {
             let more: &[(&str, Value)] =
                 if call.strict { &[("onFailure", json!("block"))] } else { &[] };
             list(
-                machine.file("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
+                Some(machine.file("CLAUDE_CONFIG_DIR", ".claude", "settings.json")),
                 &["hooks", "PreToolUse"],
                 group("Bash|PowerShell|Monitor|Read|Write|Edit|MultiEdit|NotebookEdit", more),
             )
         }
-        "codex" => machine
-            .file("CODEX_HOME", ".codex", "hooks.json")
-            .into_iter()
+        "codex" => std::iter::once(machine.file("CODEX_HOME", ".codex", "hooks.json"))
             .map(|file| Target {
                 file,
                 form: Form::Json {
@@ -154,16 +152,14 @@ pub fn targets(agent: &str, machine: &Machine, call: &Call) -> Vec<Target> {
             })
             .collect(),
         "gemini" => list(
-            machine.below("GEMINI_CLI_HOME", ".gemini/settings.json"),
+            Some(machine.below("GEMINI_CLI_HOME", ".gemini/settings.json")),
             &["hooks", "BeforeTool"],
             group(
                 "^(run_shell_command|read_file|write_file|replace)$",
                 &[("name", json!("shellgate")), ("timeout", json!(60_000))],
             ),
         ),
-        "cursor" => machine
-            .file("CURSOR_CONFIG_DIR", ".cursor", "hooks.json")
-            .into_iter()
+        "cursor" => std::iter::once(machine.file("CURSOR_CONFIG_DIR", ".cursor", "hooks.json"))
             .map(|file| Target {
                 file,
                 form: Form::Json {
@@ -178,7 +174,7 @@ pub fn targets(agent: &str, machine: &Machine, call: &Call) -> Vec<Target> {
         "copilot" => own(
             match &machine.project {
                 Some(root) => Some(root.join(".github/hooks/shellgate.json")),
-                None => machine.file("COPILOT_HOME", ".copilot", "hooks/shellgate.json"),
+                None => Some(machine.file("COPILOT_HOME", ".copilot", "hooks/shellgate.json")),
             },
             pretty(&json!({ "version": 1, "hooks": { "preToolUse": [{
                 "type": "command", "bash": line, "powershell": format!("& {line}"), "timeoutSec": 60,
@@ -232,7 +228,11 @@ pub fn targets(agent: &str, machine: &Machine, call: &Call) -> Vec<Target> {
         "qwen" => list(
             Some(machine.root().join(".qwen/settings.json")),
             &["hooks", "PreToolUse"],
-            group("^(run_shell_command|read_file|write_file|replace|edit)$", &[sixty]),
+            // Versions before 0.25 read milliseconds, later ones too from 1000 on.
+            group(
+                "^(run_shell_command|monitor|read_file|write_file|replace|edit)$",
+                &[("timeout", json!(60_000))],
+            ),
         ),
         "crush" => list(
             Some(match &machine.project {
@@ -284,11 +284,11 @@ pub fn targets(agent: &str, machine: &Machine, call: &Call) -> Vec<Target> {
 pub fn traces(agent: &str, machine: &Machine) -> Vec<PathBuf> {
     let home = |path: &str| machine.home.join(path);
     match agent {
-        "claude" => machine.file("CLAUDE_CONFIG_DIR", ".claude", "").into_iter().collect(),
-        "codex" => machine.file("CODEX_HOME", ".codex", "").into_iter().collect(),
-        "gemini" => machine.below("GEMINI_CLI_HOME", ".gemini/settings.json").into_iter().collect(),
-        "cursor" => machine.file("CURSOR_CONFIG_DIR", ".cursor", "").into_iter().collect(),
-        "copilot" => machine.file("COPILOT_HOME", ".copilot", "").into_iter().collect(),
+        "claude" => vec![machine.file("CLAUDE_CONFIG_DIR", ".claude", "")],
+        "codex" => vec![machine.file("CODEX_HOME", ".codex", "")],
+        "gemini" => vec![machine.below("GEMINI_CLI_HOME", ".gemini/settings.json")],
+        "cursor" => vec![machine.file("CURSOR_CONFIG_DIR", ".cursor", "")],
+        "copilot" => vec![machine.file("COPILOT_HOME", ".copilot", "")],
         "windsurf" => vec![home(".codeium/windsurf")],
         "devin" => vec![machine.root().join(".devin")],
         "cline" => vec![home(".cline"), home("Documents/Cline")],
@@ -312,17 +312,17 @@ impl Machine {
     }
 
     /// A file in an agent's folder: in the project, where the variable says, or in the home.
-    fn file(&self, variable: &str, folder: &str, name: &str) -> Option<PathBuf> {
+    fn file(&self, variable: &str, folder: &str, name: &str) -> PathBuf {
         let moved = self.variables.get(variable).map(PathBuf::from).filter(|one| one.is_absolute());
-        Some(match (&self.project, moved) {
+        match (&self.project, moved) {
             (Some(root), _) => root.join(folder).join(name),
             (None, Some(moved)) => moved.join(name),
             (None, None) => self.home.join(folder).join(name),
-        })
+        }
     }
 
     /// A path below the project, the directory that the variable names, or the home.
-    fn below(&self, variable: &str, path: &str) -> Option<PathBuf> {
+    fn below(&self, variable: &str, path: &str) -> PathBuf {
         self.file(variable, "", path)
     }
 

@@ -17,6 +17,7 @@ use crate::store::{self, Folders, time};
 
 /// Arguments of `install`.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
     after_help = "Without a name every agent that is found is set up. Each change is shown and asked \
                         for; a copy of the file is kept, and `shellgate uninstall` puts it back."

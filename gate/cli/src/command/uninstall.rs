@@ -127,11 +127,10 @@ pub fn write(folders: &Folders, entry: &Entry, after: Option<&str>) -> Result<()
                 .map_err(|error| words(&entry.file, error))?;
         }
         None => {
-            match std::fs::remove_file(&entry.file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(words(&entry.file, error));
-                }
-                _ => {}
+            if let Err(error) = std::fs::remove_file(&entry.file)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(words(&entry.file, error));
             }
             for folder in entry.folders.iter().rev() {
                 // A folder that holds something else by now stays.

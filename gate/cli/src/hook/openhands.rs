@@ -1,4 +1,4 @@
-//! OpenHands: `PreToolUse` of a repository's hooks (docs.openhands.dev).
+//! `OpenHands`: `PreToolUse` of a repository's hooks (docs.openhands.dev).
 
 use serde_json::{Value, json};
 use shellgate::model::verdict::Decision;

@@ -16,7 +16,7 @@ pub const AGENT: Agent = Agent {
 };
 
 const TOOLS: Tools = Tools {
-    shell: &["run_shell_command"],
+    shell: &["run_shell_command", "monitor"],
     foreign: &[],
     read: &["read_file"],
     write: &["write_file", "replace", "edit"],

@@ -1,0 +1,3 @@
+//! Tests that start the program.
+#[cfg(test)]
+mod program;
