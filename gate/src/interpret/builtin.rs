@@ -12,7 +12,7 @@ use crate::model::fact::CodePlace;
 use crate::model::span::{Site, Span};
 use crate::model::trace::Carried;
 use crate::model::utility::{CarryScope, Language};
-use crate::model::value::{Arity, Field, Piece, Text, Unknown, Value};
+use crate::model::value::{Field, Piece, Text, Unknown, Value};
 
 /// Options of a builtin, and its operands.
 struct Arguments<'a> {
@@ -532,9 +532,7 @@ impl Runner<'_> {
             }
         }
         if let Some(rest) = rest {
-            let open = rest.iter().any(|field| field.arity == Arity::Many);
-            let texts = rest.into_iter().map(|field| field.text).collect();
-            self.state.positional = Rc::new((texts, open));
+            self.state.positional = Rc::new(super::carry::positional(&rest));
         }
     }
 

@@ -554,15 +554,26 @@ impl Runner<'_> {
     }
 }
 
-/// `$0` and on, from the fields of a carrier.
-fn positional(parameters: &[Field]) -> (Vec<Text>, bool) {
-    let mut open = false;
+/// Positional parameters from the fields of a command. The places of those behind a field that may
+/// be several are not known, so that the list ends with it and is open.
+pub(super) fn positional(parameters: &[Field]) -> (Vec<Text>, bool) {
     let mut texts = Vec::new();
     for field in parameters {
-        open |= field.arity == Arity::Many;
-        texts.push(field.text.clone());
+        texts.push(first_of(field));
+        if field.arity == Arity::Many {
+            return (texts, true);
+        }
     }
-    (texts, open)
+    (texts, false)
+}
+
+/// The first argument of those a field becomes: what stands behind an unknown part may be in a
+/// later one.
+pub(super) fn first_of(field: &Field) -> Text {
+    match field.text.first_unknown() {
+        Some(cause) if field.arity == Arity::Many => Text::unknown(cause.clone()),
+        _ => field.text.clone(),
+    }
 }
 
 /// Operands of a declaration utility behind `command` or `builtin`.

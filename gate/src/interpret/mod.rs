@@ -786,8 +786,7 @@ impl<'a> Runner<'a> {
             self.emit(1, &Text::unknown(Unknown::Output));
             return Outcome::default();
         }
-        let open = arguments.iter().any(|field| field.arity == Arity::Many);
-        let positional: Vec<Text> = arguments.iter().map(|field| field.text.clone()).collect();
+        let (positional, open) = carry::positional(arguments);
         let outer = self.escaped.take();
         let before = self.state.clone();
         let mut joined: Option<State> = None;

@@ -514,7 +514,7 @@ impl Runner<'_> {
                                     break;
                                 }
                                 open |= field.arity == Arity::Many;
-                                indexed.insert(next, field.text);
+                                indexed.insert(next, super::carry::first_of(&field));
                                 next = next.saturating_add(1);
                             }
                         }
