@@ -483,13 +483,18 @@ impl<'a> Reader<'a> {
             Some(Piece::Unknown(Unknown::Found | Unknown::Listed | Unknown::Arithmetic)) => {
                 self.is_dangerous()
             }
-            Some(Piece::Unknown(_)) => true,
+            Some(Piece::Unknown(_)) => self.is_dangerous() || self.opens_by_option(),
             Some(Piece::Glob(glob)) => may_begin_with_dash(glob) && self.is_dangerous(),
             _ => false,
         };
         if may {
             self.reading.doubts.push(Doubt::Word(field.site));
         }
+    }
+
+    /// Whether some option does anything with its value.
+    fn opens_by_option(&self) -> bool {
+        self.entries().flat_map(|entry| &entry.options).any(|option| !option.effects.is_empty())
     }
 
     /// Whether an option that a name brings in could do harm.
