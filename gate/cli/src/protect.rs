@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shellgate::load::{Level, LoadError, Policy};
+use shellgate::model::context::Context;
 use toml::{Table, Value};
 
 use crate::store::Folders;
@@ -22,7 +23,7 @@ const CHANGES: &[&str] = &[
     "write", "put", "fill", "append", "create", "delete", "move", "mode", "owner", "group", "touch",
 ];
 
-/// The policy for a person with these folders, workspaces and settings files.
+/// The policy for a person with these folders and settings files, for calls from such a place.
 ///
 /// # Errors
 /// When a path cannot be said in a rule; the suite shows that ordinary ones can.
@@ -30,8 +31,9 @@ pub fn policy(
     folders: &Folders,
     installed: &Installed,
     program: Option<&Path>,
-    workspaces: &[String],
+    context: &Context,
 ) -> Result<Policy, LoadError> {
+    let workspaces = &context.workspaces;
     let mut files: BTreeSet<String> = BTreeSet::new();
     let mut above: BTreeSet<String> = BTreeSet::new();
     let mut hidden: BTreeSet<String> = BTreeSet::new();
@@ -43,8 +45,12 @@ pub fn policy(
             files.insert(format!("{glob}/*/*"));
         }
         files.insert(glob);
-        // The root and its children are looked after by other rules.
-        for folder in path.ancestors().skip(1).filter(|one| one.components().count() > 2) {
+        // Whole workspaces, homes and what they lie in are looked after by other rules; a search
+        // that removes some files begins there.
+        let holds = |folder: &Path| {
+            workspaces.iter().chain([&context.home]).any(|one| Path::new(one).starts_with(folder))
+        };
+        for folder in path.ancestors().skip(1).take_while(|folder| !holds(folder)) {
             above.extend(folder.to_str().map(escaped));
         }
     };
@@ -68,6 +74,16 @@ pub fn policy(
             add(&real, false);
         }
     }
+    // What is unpacked there, or closes the folder, reaches the settings too. A workspace's root is
+    // left out: everything is unpacked there.
+    let near: BTreeSet<String> = installed
+        .entries
+        .iter()
+        .filter_map(|entry| entry.file.parent()?.to_str())
+        .filter(|folder| !workspaces.iter().any(|root| root.trim_end_matches('/') == *folder))
+        .map(escaped)
+        .collect();
+    let inside: BTreeSet<String> = near.iter().map(|folder| format!("{folder}/*")).collect();
     let config = folders.config.to_str().map(escaped).unwrap_or_default();
     hidden.insert(format!("{config}/grants.json"));
     above.retain(|path| !files.contains(path));
@@ -83,6 +99,18 @@ pub fn policy(
             "It would remove or move a folder that holds shellgate's own files or an agent's hook settings.",
             "Name what is meant inside the folder, or ask the person to do it in a terminal of their own.",
             &[("effect", list(&["delete", "move"])), ("path", globs(&above))],
+        ),
+        rule(
+            "self_protection_contents",
+            "It would unpack into a folder that holds an agent's hook settings.",
+            "Unpack into a folder of its own.",
+            &[("effect", list(&["fill"])), ("path", globs(&inside))],
+        ),
+        rule(
+            "self_protection_rights",
+            "It would change who may read or write a folder that holds an agent's hook settings.",
+            "Ask the person to make the change in a terminal of their own.",
+            &[("effect", list(&["mode", "owner", "group"])), ("path", globs(&near))],
         ),
         rule(
             "self_protection_grants",

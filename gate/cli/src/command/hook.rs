@@ -211,7 +211,7 @@ fn bench(call: &Call, folders: &Folders) -> Result<Bench, String> {
         folders,
         &written.unwrap_or_default(),
         protect::program().as_deref(),
-        &context.workspaces,
+        &context,
     )
     .map_err(|error| error.to_string())?;
     match policy::gate_with(&place, context.clone(), vec![own.clone()]) {

@@ -121,6 +121,10 @@ fn the_guard_protects_itself() {
         edit,
         "rm -r .claude",
         "mv .claude old",
+        "tar xf a.tar -C .claude",
+        "chmod -R 000 .claude",
+        "python3 -c \"open('.claude/settings.json', 'w')\"",
+        "s=shellgate; env $s uninstall",
         "cp x .claude/settings.json",
         "sed -i s/a/b/ ~/.config/shellgate/policy.toml",
         "cd ~/.config/shellgate && tee grants.json < x",
@@ -133,12 +137,21 @@ fn the_guard_protects_itself() {
         &format!("cp /bin/true {PROGRAM}"),
     ] {
         let said = home.hook("codex", command);
-        assert!(text(&said.stdout).contains("\"deny\""), "{command}: {said:?}");
+        assert!(text(&said.stdout).contains("deny_list:"), "{command}: {said:?}");
     }
-    for command in ["shellgate check 'rm -rf /'", "ls .claude", "rm -r build", "cat src/a.rs"] {
+    for command in [
+        "tar xf a.tar",
+        "cp a.md .claude/commands/",
+        "shellgate check 'rm -rf /'",
+        "ls .claude",
+        "rm -r build",
+        "cat src/a.rs",
+    ] {
         let said = home.hook("codex", command);
         assert_eq!(text(&said.stdout), "", "{command}");
     }
+    let sweep = home.hook("codex", "find . -name '*.o' -delete");
+    assert!(!text(&sweep.stdout).contains("self_protection"), "{sweep:?}");
     // A tool that edits without a shell.
     let payload = serde_json::json!({
         "session_id": "s", "cwd": home.app(), "hook_event_name": "PreToolUse", "tool_name": "Edit",
