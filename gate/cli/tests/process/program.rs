@@ -40,7 +40,8 @@ impl Home {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        // A verb that wants no input may end before it is all written.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()
     }
 
@@ -139,19 +140,16 @@ fn the_guard_protects_itself() {
         let said = home.hook("codex", command);
         assert!(text(&said.stdout).contains("deny_list:"), "{command}: {said:?}");
     }
-    for command in [
-        "tar xf a.tar",
-        "cp a.md .claude/commands/",
-        "shellgate check 'rm -rf /'",
-        "ls .claude",
-        "rm -r build",
-        "cat src/a.rs",
-    ] {
+    for command in
+        ["tar xf a.tar", "shellgate check 'rm -rf /'", "ls .claude", "rm -r build", "cat src/a.rs"]
+    {
         let said = home.hook("codex", command);
         assert_eq!(text(&said.stdout), "", "{command}");
     }
-    let sweep = home.hook("codex", "find . -name '*.o' -delete");
-    assert!(!text(&sweep.stdout).contains("self_protection"), "{sweep:?}");
+    for command in ["find . -name '*.o' -delete", "cp a.md .claude/commands/"] {
+        let said = home.hook("codex", command);
+        assert!(!text(&said.stdout).contains("self_protection"), "{command}: {said:?}");
+    }
     // A tool that edits without a shell.
     let payload = serde_json::json!({
         "session_id": "s", "cwd": home.app(), "hook_event_name": "PreToolUse", "tool_name": "Edit",
