@@ -1,4 +1,16 @@
 //! Tests.
+#![allow(
+    clippy::expect_used,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, tells the person what it left out, and its reports are short"
+)]
+
 mod bash;
 mod corpus;
 #[cfg(test)]

@@ -10,8 +10,11 @@ use shellgate::model::verdict::Decision;
 
 pub mod mutate;
 
+/// A target: it panics on an input that it does not hold for.
+pub type Target = fn(&[u8]);
+
 /// The targets by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] =
+pub const TARGETS: &[(&str, Target)] =
     &[("parse", parse), ("expand", expand), ("classify", classify), ("load", load)];
 
 /// Limits that keep one input cheap.

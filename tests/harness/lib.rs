@@ -1,4 +1,9 @@
 //! What the tests share: cases as data, a runner that gathers failures, and bash as the judge.
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "reports and generated scripts are short; the plain form reads better"
+)]
 
 pub mod bash;
 pub mod campaign;

@@ -59,8 +59,10 @@ pub struct UtilityId(pub u32);
 
 named! {
     /// How arguments are read.
+    #[derive(Default)]
     Syntax {
-        /// getopt_long with permutation: clusters, unambiguous long prefixes, `--`.
+        /// `getopt_long` with permutation: clusters, unambiguous long prefixes, `--`.
+        #[default]
         Gnu = "gnu",
         /// As `gnu`, but options end at the first operand.
         Posix = "posix",
@@ -74,12 +76,6 @@ named! {
         SingleDashStop = "single_dash_stop",
         /// All words are operands.
         Words = "words",
-    }
-}
-
-impl Default for Syntax {
-    fn default() -> Self {
-        Self::Gnu
     }
 }
 
@@ -100,8 +96,10 @@ pub struct OptionSpec {
 
 named! {
     /// Whether an option takes a value.
+    #[derive(Default)]
     ValueArity {
         /// It takes none.
+        #[default]
         None = "none",
         /// Attached or in the next word.
         Required = "required",
@@ -112,16 +110,12 @@ named! {
     }
 }
 
-impl Default for ValueArity {
-    fn default() -> Self {
-        Self::None
-    }
-}
-
 named! {
     /// What a word is to a utility.
+    #[derive(Default)]
     ValueKind {
         /// Text that is never opened or run: a number, a format, a pattern, a message.
+        #[default]
         Text = "text",
         /// A path.
         Path = "path",
@@ -157,12 +151,6 @@ named! {
     }
 }
 
-impl Default for ValueKind {
-    fn default() -> Self {
-        Self::Text
-    }
-}
-
 /// Operands: which of them, what they are, what is done to them. The first spec that claims an
 /// operand has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -183,8 +171,10 @@ pub struct OperandSpec {
 
 named! {
     /// Which operands.
+    #[derive(Default)]
     OperandPlace {
         /// Every one that no other spec claims.
+        #[default]
         All = "all",
         /// The first.
         First = "first",
@@ -194,12 +184,6 @@ named! {
         Third = "third",
         /// The last, if it is not the only one.
         Last = "last",
-    }
-}
-
-impl Default for OperandPlace {
-    fn default() -> Self {
-        Self::All
     }
 }
 
@@ -265,8 +249,10 @@ pub struct CarrySpec {
 
 named! {
     /// How a carried command is given.
+    #[derive(Default)]
     CarryForm {
         /// Words of a command.
+        #[default]
         Command = "command",
         /// Words joined by a blank and read as shell text.
         Shell = "shell",
@@ -281,16 +267,12 @@ named! {
     }
 }
 
-impl Default for CarryForm {
-    fn default() -> Self {
-        Self::Command
-    }
-}
-
 named! {
     /// Where a carried command runs.
+    #[derive(Default)]
     CarryScope {
         /// Here.
+        #[default]
         Local = "local",
         /// Below another root directory.
         OtherRoot = "other_root",
@@ -298,12 +280,6 @@ named! {
         Container = "container",
         /// On another machine.
         Remote = "remote",
-    }
-}
-
-impl Default for CarryScope {
-    fn default() -> Self {
-        Self::Local
     }
 }
 
@@ -355,8 +331,10 @@ named! {
 
 named! {
     /// What a utility takes from standard input.
+    #[derive(Default)]
     Input {
         /// Data, when no file operand is given (the default).
+        #[default]
         Data = "data",
         /// Nothing.
         None = "none",
@@ -369,16 +347,12 @@ named! {
     }
 }
 
-impl Default for Input {
-    fn default() -> Self {
-        Self::Data
-    }
-}
-
 named! {
     /// What a utility prints.
+    #[derive(Default)]
     Output {
         /// Something that is not known (the default).
+        #[default]
         Unknown = "unknown",
         /// Made from what it reads, standard input or file operands: a filter.
         Input = "input",
@@ -386,12 +360,6 @@ named! {
         Network = "network",
         /// Nothing.
         None = "none",
-    }
-}
-
-impl Default for Output {
-    fn default() -> Self {
-        Self::Unknown
     }
 }
 
