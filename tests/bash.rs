@@ -4,16 +4,17 @@
 use std::sync::OnceLock;
 
 use shellgate::Gate;
-use suite::bash::Sandbox;
+use suite::bash::{Sandbox, say};
 use suite::campaign::{Plan, Structure, corpus, run, structures};
 
 /// The place to run candidates in; none where a person left it out.
+#[expect(clippy::panic, reason = "without the sandbox the tests must fail and say why")]
 fn sandbox() -> Option<&'static Sandbox> {
     static SANDBOX: OnceLock<Option<Sandbox>> = OnceLock::new();
     SANDBOX
         .get_or_init(|| {
             if std::env::var_os("SHELLGATE_NO_SANDBOX").is_some_and(|value| value == "1") {
-                println!("LEFT OUT: bash as the judge (SHELLGATE_NO_SANDBOX=1)");
+                say("LEFT OUT: bash as the judge (SHELLGATE_NO_SANDBOX=1)");
                 return None;
             }
             match Sandbox::open() {
@@ -32,7 +33,7 @@ fn a_slice_of_the_campaign_breaks_no_law() {
     let Some(sandbox) = sandbox() else { return };
     let plan = Plan { seed: 2026, count: 3_000, corpus: corpus(), shrink: false, class: None };
     let report = run(sandbox, Gate::builtin(), &plan).unwrap();
-    println!("{}", report.lines().join("\n"));
+    say(&report.lines().join("\n"));
     let finds: Vec<String> = report
         .finds
         .iter()

@@ -323,7 +323,7 @@ fn same_form(text: &str) -> String {
                 if name.is_empty() {
                     out.push('$');
                 } else {
-                    out.push_str(&format!("${{{name}}}"));
+                    out.extend([format!("${{{name}}}")]);
                 }
             }
             ']' if square > 0 => {

@@ -180,7 +180,7 @@ impl Source {
         out.push_str(&name);
         for _ in 0..=self.random.below(4) {
             let word = self.word(3);
-            out.push_str(&format!(" {word}"));
+            out.extend([format!(" {word}")]);
         }
         out
     }
@@ -196,24 +196,24 @@ impl Source {
         for name in ["v", "u", "n"] {
             if closed || self.once_in(2) {
                 let value = self.pick(VALUES);
-                out.push_str(&format!("{name}={value}; "));
+                out.extend([format!("{name}={value}; ")]);
             }
         }
         match self.random.below(12) {
             0 => out.push_str("arr=(a 'b c' '' d); "),
             1 => {
                 let (one, two) = (self.word(1), self.word(1));
-                out.push_str(&format!("arr=({one} {two} [5]=x y); "));
+                out.extend([format!("arr=({one} {two} [5]=x y); ")]);
             }
             2 => out.push_str("declare -A m=([k]=v ['a b']='c d'); "),
             3 => out.push_str("set -- one 'two three' ''; "),
             4 => {
                 let (one, two) = (self.word(1), self.word(1));
-                out.push_str(&format!("set -- {one} {two}; "));
+                out.extend([format!("set -- {one} {two}; ")]);
             }
             5 => {
                 let ifs = self.pick(IFS);
-                out.push_str(&format!("{ifs}; "));
+                out.extend([format!("{ifs}; ")]);
             }
             6 => out.push_str("declare -i n=3+4; "),
             7 => out.push_str("v+=z; arr+=(e f); "),
@@ -477,10 +477,7 @@ impl Source {
                 "printf '%q' 'a b'",
                 "printf '%s-' a b",
             ]),
-            _ => {
-                let command = self.simple(depth.saturating_sub(1));
-                command
-            }
+            _ => self.simple(depth.saturating_sub(1)),
         };
         if self.once_in(4) && !quoted && !inner.contains(['`', '\\', '\'', '"']) {
             return format!("`{inner}`");
@@ -638,10 +635,7 @@ impl Source {
                 "set -C",
             ]),
             8 => format!("eval \"ls {}\"", self.pick(&["$v", "a b", "\\$v", "'x y'", "*"])),
-            9 => {
-                let ifs = self.pick(IFS);
-                ifs
-            }
+            9 => self.pick(IFS),
             10 => format!("let n={}", self.pick(&["1+2", "n++", "'n = 4'", "n*2"])),
             11 => format!("declare v={word}"),
             12 => "declare -u v=abc".into(),
@@ -845,13 +839,13 @@ impl Source {
             let text = match self.random.below(9) {
                 0 => {
                     chunk.chars().fold(String::from("$'"), |mut text, own| {
-                        text.push_str(&format!("\\x{:02x}", u32::from(own) & 0xff));
+                        text.extend([format!("\\x{:02x}", u32::from(own) & 0xff)]);
                         text
                     }) + "'"
                 }
                 1 => {
                     chunk.chars().fold(String::from("$'"), |mut text, own| {
-                        text.push_str(&format!("\\{:03o}", u32::from(own) & 0xff));
+                        text.extend([format!("\\{:03o}", u32::from(own) & 0xff)]);
                         text
                     }) + "'"
                 }
@@ -1182,7 +1176,7 @@ impl Source {
 }
 
 fn octal(text: &str) -> String {
-    text.bytes().map(|byte| format!("\\{byte:03o}")).collect()
+    text.bytes().map(|byte| format!("\\{byte:03o}")).collect::<Vec<_>>().concat()
 }
 
 /// Each letter one back, `a` becomes `z`.

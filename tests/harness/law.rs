@@ -205,19 +205,14 @@ fn fit_pieces(pieces: &[Piece], word: &str) -> bool {
     // ends: how far into the word the pieces so far may reach.
     let mut ends = vec![0_usize];
     for piece in pieces {
-        match piece {
-            Piece::Literal(text) => {
-                ends.retain(|at| {
-                    word.get(*at..).is_some_and(|rest| rest.starts_with(text.as_str()))
-                });
-                for at in &mut ends {
-                    *at += text.len();
-                }
+        if let Piece::Literal(text) = piece {
+            ends.retain(|at| word.get(*at..).is_some_and(|rest| rest.starts_with(text.as_str())));
+            for at in &mut ends {
+                *at += text.len();
             }
-            _ => {
-                let Some(first) = ends.iter().min().copied() else { return false };
-                ends = (first..=word.len()).filter(|at| word.is_char_boundary(*at)).collect();
-            }
+        } else {
+            let Some(first) = ends.iter().min().copied() else { return false };
+            ends = (first..=word.len()).filter(|at| word.is_char_boundary(*at)).collect();
         }
         if ends.is_empty() {
             return false;

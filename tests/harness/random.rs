@@ -1,6 +1,6 @@
 //! Numbers that look random and are the same for the same seed, on every machine.
 
-/// A source of numbers (SplitMix64, Steele, Lea, Flood 2014).
+/// A source of numbers (`SplitMix64`, Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
