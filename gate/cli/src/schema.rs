@@ -217,6 +217,7 @@ fn utility() -> Value {
                 "unless": texts("Not with one of these options."),
                 "without_operands": flag("Only without operands."),
                 "with_operands": flag("Only with operands."),
+                "at_least": { "type": "integer", "minimum": 0 },
                 "words": texts("First letters of an operand."),
             }))),
             "carries": list("Commands and scripts inside its arguments.", &object(&[], json!({

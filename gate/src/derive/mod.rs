@@ -196,7 +196,9 @@ impl<'a> Deriver<'a> {
     fn environment(&mut self, actor: &Actor<'_>) {
         let name = actor.invocation.name.as_deref().unwrap_or_default();
         for (variable, value) in &actor.invocation.environment {
-            if self.catalog.variable_class(variable, name) == Some(VariableClass::Code) {
+            if self.catalog.variable_class(variable, name) == Some(VariableClass::Code)
+                && !self.catalog.is_plain_value(variable, value)
+            {
                 let object = Object::Code {
                     language: Language::Other,
                     place: CodePlace::Variable,
@@ -453,6 +455,13 @@ impl<'a> Deriver<'a> {
         let mut certain = actor.applies(&spec.when, &spec.unless);
         if spec.without_operands && !operands.is_empty()
             || spec.with_operands && operands.is_empty()
+        {
+            return;
+        }
+        let acts = |used: &OptionUse| actor.option(used).is_some_and(|own| !own.effects.is_empty());
+        if operands.len() < spec.at_least
+            && !actor.invocation.reading.options.iter().any(acts)
+            && !operands.iter().any(|operand| operand.arity == Arity::Many)
         {
             return;
         }

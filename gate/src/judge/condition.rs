@@ -285,6 +285,9 @@ fn substitution_is(
 }
 
 fn setting_is(class: VariableClass, setting: &Setting, scene: &Scene<'_>) -> Truth {
+    if scene.catalog.is_plain_value(&setting.name, &setting.value) {
+        return Truth::from(class == VariableClass::Harmless);
+    }
     let plain = scene.catalog.variable_class(&setting.name, "");
     let mut classes = std::iter::once(plain).chain(
         scene

@@ -13,9 +13,11 @@ pub(super) fn is_harmless(allowed: &[AllowEntry], scene: &Scene<'_>) -> bool {
     if !gaps.is_empty() || !jobs.is_empty() || !bombs.is_empty() {
         return false;
     }
-    let settings = settings.iter().all(|setting| {
-        scene.catalog.variable_class(&setting.name, "") == Some(VariableClass::Harmless)
-    });
+    let settings =
+        settings.iter().all(|setting| match scene.catalog.variable_class(&setting.name, "") {
+            Some(VariableClass::Harmless) => true,
+            _ => scene.catalog.is_plain_value(&setting.name, &setting.value),
+        });
     let is_known = |invocation: &Invocation| {
         is_entry(allowed, invocation) || is_known_reader(scene, invocation)
     };
@@ -52,8 +54,13 @@ fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
         && !invocation.shadowed
         && invocation.scope == CarryScope::Local
         && invocation.reading.doubts.iter().all(|doubt| is_pattern(invocation, doubt))
-        && invocation.environment.iter().all(|(name, _)| {
-            scene.catalog.variable_class(name, program) == Some(VariableClass::Harmless)
+        && invocation.environment.iter().all(|(name, value)| {
+            match scene.catalog.variable_class(name, program) {
+                Some(VariableClass::Harmless) => true,
+                // A plain reader as pager or editor.
+                Some(VariableClass::Shell) => scene.catalog.is_plain_value(name, value),
+                _ => false,
+            }
         })
 }
 

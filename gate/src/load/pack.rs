@@ -221,7 +221,16 @@ pack_fields!(Utility {
 });
 pack_fields!(OptionSpec { names, value, kind, effects, language });
 pack_fields!(OperandSpec { place, kind, effects, when, unless, at_least });
-pack_fields!(EffectSpec { kind, object, when, unless, without_operands, with_operands, words });
+pack_fields!(EffectSpec {
+    kind,
+    object,
+    when,
+    unless,
+    without_operands,
+    with_operands,
+    at_least,
+    words
+});
 pack_fields!(CarrySpec {
     form,
     skip,
@@ -234,7 +243,7 @@ pack_fields!(CarrySpec {
     placeholder,
     placeholder_option,
 });
-pack_fields!(VariableSpec { name, class, programs });
+pack_fields!(VariableSpec { name, class, programs, plain });
 pack_fields!(Judgement { rules, labels, knowledge });
 pack_fields!(RuleSet { rules, allowed });
 pack_fields!(AllowEntry { utility, arguments, more });

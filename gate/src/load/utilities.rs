@@ -66,6 +66,8 @@ struct VariableEntry {
     class: String,
     #[serde(default)]
     programs: Vec<String>,
+    #[serde(default)]
+    plain: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -156,6 +158,8 @@ struct EffectEntry {
     without_operands: bool,
     #[serde(default)]
     with_operands: bool,
+    #[serde(default)]
+    at_least: usize,
     #[serde(default)]
     words: Vec<String>,
 }
@@ -294,7 +298,7 @@ fn check_variable(file: &str, entry: VariableEntry) -> Result<VariableSpec, Load
         return Err(at.value("name", "write the name of a variable, with `*` at most at its end"));
     }
     let class = choose!(at, VariableClass, "class", entry.class.as_str())?;
-    Ok(VariableSpec { name: entry.name, class, programs: entry.programs })
+    Ok(VariableSpec { name: entry.name, class, programs: entry.programs, plain: entry.plain })
 }
 
 fn add(
@@ -406,6 +410,7 @@ fn check(
             unless: names.resolve(at, "effects", effect.unless)?,
             without_operands: effect.without_operands,
             with_operands: effect.with_operands,
+            at_least: effect.at_least,
             words: effect.words.iter().map(|word| word.to_lowercase()).collect(),
         });
     }

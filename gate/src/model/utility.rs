@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use crate::model::component;
 use crate::model::fact::{EffectKind, named};
+use crate::model::value::{Text, Truth};
 
 /// A utility, or a sub-command of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,6 +204,8 @@ pub struct EffectSpec {
     pub without_operands: bool,
     /// Happens only if there is an operand.
     pub with_operands: bool,
+    /// Only with so many operands, or with an option that has effects of its own.
+    pub at_least: usize,
     /// Happens only if some operand, in any case of letters, begins with one of these words.
     pub words: Vec<String>,
 }
@@ -455,6 +459,30 @@ pub struct VariableSpec {
     pub class: VariableClass,
     /// Programs it matters to, empty for every program.
     pub programs: Vec<String>,
+    /// Globs that every word of a value fits which neither loads nor runs anything new; `relative`
+    /// stands for directories below the current one.
+    pub plain: Vec<String>,
+}
+
+impl VariableSpec {
+    /// Whether this value neither loads nor runs anything but the project's own files.
+    pub fn is_plain(&self, value: &Text) -> bool {
+        let Some(value) = value.exact() else { return false };
+        if self.plain.is_empty() {
+            return false;
+        }
+        if self.plain.iter().any(|glob| glob == "relative") {
+            return value.split(':').all(|path| {
+                !path.is_empty()
+                    && !path.starts_with(['/', '~'])
+                    && !path.split('/').any(|part| part == "..")
+            });
+        }
+        value.split_whitespace().all(|word| {
+            let word = Text::literal(word);
+            self.plain.iter().any(|glob| component::matches(&word, glob) == Truth::Yes)
+        })
+    }
 }
 
 named! {
@@ -579,14 +607,28 @@ impl Catalog {
     }
 
     /// What the value of a variable is to a program (any one, for an empty name), where the tables
-    /// know the variable. Of several answers the one that is not harmless counts.
+    /// know the variable. An entry of the whole name counts before one that ends in `*`, then the one
+    /// that is not harmless.
     pub fn variable_class(&self, name: &str, program: &str) -> Option<VariableClass> {
         self.specs_of(name)
             .filter(|(_, spec)| {
                 spec.programs.is_empty() || spec.programs.iter().any(|own| own == program)
             })
-            .max_by_key(|(index, spec)| (spec.class != VariableClass::Harmless, *index))
+            .max_by_key(|(index, spec)| {
+                (!spec.name.ends_with('*'), spec.class != VariableClass::Harmless, *index)
+            })
             .map(|(_, spec)| spec.class)
+    }
+
+    /// Whether this value of a variable loads and runs nothing new, whatever program reads it.
+    pub fn is_plain_value(&self, name: &str, value: &Text) -> bool {
+        let whole = self.specs_of(name).any(|(_, spec)| spec.name == name);
+        let mut specs = self
+            .specs_of(name)
+            .filter(|(_, spec)| spec.class != VariableClass::Harmless)
+            .filter(|(_, spec)| !whole || spec.name == name)
+            .peekable();
+        specs.peek().is_some() && specs.all(|(_, spec)| spec.is_plain(value))
     }
 
     /// Whether some program runs or loads what the variable says.

@@ -17,10 +17,6 @@ const BATCHES: usize = 64;
 /// The most places where a command may begin behind an option that is in no table.
 const GUESSES: usize = 8;
 
-/// Helpers that pass on what they get or do nothing, without arguments: naming one of them as a
-/// pager or editor runs nothing new.
-const PLAIN_READERS: &[&str] = &["", "cat", "true", ":"];
-
 /// Adds what the arguments and the input of `scene.utility` hold.
 pub(super) fn arguments(
     scene: &Scene<'_>,
@@ -83,8 +79,7 @@ pub(super) fn variables(
         let Some(class) = class(catalog, variable, name, builtin) else { continue };
         match class {
             VariableClass::Harmless => {}
-            VariableClass::Shell
-                if value.exact().is_some_and(|value| PLAIN_READERS.contains(&value)) => {}
+            VariableClass::Shell if catalog.is_plain_value(variable, value) => {}
             VariableClass::Shell => carried.push(Carried::Script {
                 text: value.clone(),
                 parameters: Vec::new(),
@@ -94,6 +89,7 @@ pub(super) fn variables(
                 same_shell: false,
                 site,
             }),
+            VariableClass::Code if catalog.is_plain_value(variable, value) => {}
             VariableClass::Code => carried.push(Carried::Program {
                 language: Language::Other,
                 text: value.clone(),
