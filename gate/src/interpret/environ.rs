@@ -22,6 +22,10 @@ use crate::parse::{Dialect, parse_double_quoted};
 const HOLE: u32 = 0xF600;
 const HOLES: u32 = 0x100;
 
+/// Entries of the trace, the last ones, among which a new one is looked for so that it stands there
+/// once.
+pub(super) const RECENT: usize = 256;
+
 /// An output process substitution that waits for its input.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
@@ -397,7 +401,7 @@ impl Runner<'_> {
         let invocation = self.frame.carrier;
         let code =
             CodeUse { language: Language::Shell, place: CodePlace::Value, text, invocation, site };
-        if !self.trace.codes.contains(&code) {
+        if !self.trace.codes.iter().rev().take(RECENT).any(|known| *known == code) {
             self.trace.codes.push(code);
         }
     }

@@ -49,6 +49,9 @@ pub(super) fn append(to: &mut Text, more: &Text, limit: usize) {
     }
 }
 
+/// Redirections of one command that cost no step.
+const FREE_REDIRECTIONS: usize = 64;
+
 impl Runner<'_> {
     /// A new place where output is gathered.
     pub(super) fn capture(&mut self) -> usize {
@@ -207,7 +210,10 @@ impl Runner<'_> {
 
     /// Performs redirections from left to right; the state's descriptors change.
     pub(super) fn redirect(&mut self, redirections: &[Redirection]) {
-        for redirection in redirections {
+        for (index, redirection) in redirections.iter().enumerate() {
+            if index >= FREE_REDIRECTIONS && !self.step(1, redirection.span) {
+                return;
+            }
             self.redirect_one(redirection);
         }
     }

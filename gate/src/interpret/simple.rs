@@ -21,6 +21,12 @@ use crate::resolve::{Resolved, Surroundings, names, resolve};
 /// Names a pattern in the place of a command name may stand for that are followed.
 const CANDIDATES: usize = 32;
 
+/// Steps that looking for the names a pattern in the place of a command name can match costs.
+const NAME_STEPS: usize = 16;
+
+/// Elements of an array whose copying costs a step.
+const STEP_ELEMENTS: usize = 16;
+
 /// An assignment whose words have been expanded.
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
@@ -337,6 +343,11 @@ impl Runner<'_> {
     }
 
     fn program(&mut self, call: &Call) -> Outcome {
+        if call.fields.first().is_some_and(|name| name.text.has_glob())
+            && !self.step(NAME_STEPS, call.site.span)
+        {
+            return Outcome::default();
+        }
         let environment = self.environment(&call.prefix);
         let input = self.stdin();
         let resolved = resolve(
@@ -520,6 +531,7 @@ impl Runner<'_> {
                         }
                     }
                 }
+                self.step((indexed.len() + keyed.len()) / STEP_ELEMENTS, assignment.span);
                 if associative {
                     Value::Associative { elements: keyed, open }
                 } else {
@@ -719,7 +731,8 @@ impl Runner<'_> {
                 from: self.trace.invocations.len(),
                 site,
             };
-            if !self.trace.settings.contains(&setting) {
+            let mut recent = self.trace.settings.iter().rev().take(environ::RECENT);
+            if !recent.any(|known| *known == setting) {
                 self.trace.settings.push(setting);
             }
         }

@@ -128,9 +128,14 @@ fn candidates(text: &Text, catalog: &Catalog) -> Vec<String> {
         Some(Piece::Literal(end)) if !end.contains('/') => end.as_str(),
         _ => "",
     };
+    let least = least_length(pieces);
+    let longest = directories.iter().map(|directory| directory.len() + 1).max().unwrap_or(0);
     let mut found = Vec::new();
     for name in catalog.names() {
-        if !name.ends_with(end) || !(slashed || name.starts_with(start)) {
+        if name.len() + longest < least
+            || !name.ends_with(end)
+            || !(slashed || name.starts_with(start))
+        {
             continue;
         }
         let matched = if slashed {
@@ -149,6 +154,18 @@ fn candidates(text: &Text, catalog: &Catalog) -> Vec<String> {
         }
     }
     found
+}
+
+/// The fewest characters that a pattern can match.
+fn least_length(pieces: &[Piece]) -> usize {
+    pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(literal) => literal.chars().count(),
+            Piece::Glob(Glob::One | Glob::Set(_)) => 1,
+            _ => 0,
+        })
+        .sum()
 }
 
 /// A step of a pattern.

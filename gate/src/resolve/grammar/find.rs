@@ -57,7 +57,12 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     }
     while let Some(word) = expression.pop() {
         let Some(name) = word.exact() else {
-            reading.doubts.push(Doubt::Word(word.site));
+            // Not even a pattern is harmless here: the names it matches are predicates.
+            reading.doubts.push(if word.text.prefix().starts_with('-') {
+                Doubt::Option(word.text.display(), word.site)
+            } else {
+                Doubt::Word(word.site)
+            });
             continue;
         };
         match name {
