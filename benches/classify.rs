@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use benches::{Bare, SHAPES, compare};
+use benches::{Bare, SHAPES, compare, slice};
 use criterion::{Criterion, Throughput};
 use shellgate::Gate;
 use shellgate::model::context::Context;
@@ -49,19 +49,11 @@ fn judge(gate: &Gate, context: &Context, line: &str) -> usize {
 
 /// Lines to judge, by the name of their slice.
 fn slices() -> Result<Vec<(&'static str, Vec<String>)>, String> {
-    let cases = suite::case::cases()?;
-    let of = |folder: &str, part: &str| {
-        cases
-            .iter()
-            .filter(|case| case.topic.starts_with(folder) && case.topic.contains(part))
-            .map(|case| case.command.clone())
-            .collect::<Vec<_>>()
-    };
     Ok(vec![
         ("plain", vec!["ls -la src".to_owned()]),
-        ("agent", of("benign/", "agent_")),
-        ("risky", of("risky/", "")),
-        ("evasion", of("evasion/", "")),
+        ("agent", slice("benign/", "agent_")?),
+        ("risky", slice("risky/", "")?),
+        ("evasion", slice("evasion/", "")?),
         ("script", vec![SCRIPT.to_owned()]),
     ])
 }

@@ -13,9 +13,11 @@
 
 mod bash;
 mod corpus;
+mod direct;
 #[cfg(test)]
 mod hooks;
 mod laws;
+mod limits;
 #[cfg(test)]
 mod parse;
 mod rules;

@@ -24,15 +24,19 @@ impl Bare {
     }
 }
 
-/// Shapes that try to make an analysis slow. Each text has about `bytes` bytes.
-pub const SHAPES: &[(&str, fn(usize) -> String)] = &[
-    ("nested_substitutions", |bytes| "$(".repeat(bytes / 2)),
-    ("one_quote", |bytes| format!("echo '{}", "a".repeat(bytes))),
-    ("words", |bytes| format!("echo {}", "word ".repeat(bytes / 5))),
-    ("pipes", |bytes| format!("cat{}", " | cat".repeat(bytes / 6))),
-    ("here_documents", |bytes| format!("cat {}\n", "<<E ".repeat(bytes / 4))),
-    ("braces", |bytes| format!("echo {}", "{1..9}".repeat(bytes / 6))),
-];
+pub use suite::shapes::MAIN as SHAPES;
+
+/// Commands of the corpus whose topic begins with `folder` and contains `part`.
+///
+/// # Errors
+/// When a file of the corpus cannot be read.
+pub fn slice(folder: &str, part: &str) -> Result<Vec<String>, String> {
+    let chosen = suite::case::cases()?
+        .into_iter()
+        .filter(|case| case.topic.starts_with(folder) && case.topic.contains(part))
+        .map(|case| case.command);
+    Ok(chosen.collect())
+}
 
 /// Two durations measured in turn, the medians of all rounds.
 #[derive(Clone, Copy, Debug)]

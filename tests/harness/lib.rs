@@ -12,4 +12,5 @@ pub mod generate;
 pub mod law;
 pub mod random;
 pub mod runner;
+pub mod shapes;
 pub mod strace;

@@ -1,6 +1,6 @@
 //! The batch form: one JSON object in on each line, one out, in order.
 
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 
 use serde_json::{Map, Value};
 use shellgate::Gate;
@@ -22,48 +22,108 @@ struct Bad {
     error: String,
 }
 
-/// Answers each line and gives the number of bad ones. Blank lines are passed over. Answers are
-/// written out whenever no further line is at hand, so that a program may ask and wait.
+/// Bytes of the stack of a thread that judges.
+const STACK_BYTES: usize = 32 << 20;
+
+/// Lines that are read before they are shared out among threads, for each thread.
+const SHARE: usize = 1024;
+
+/// How a batch is answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The gate that judges.
+    pub gate: &'a Gate,
+    /// The context of lines that say nothing else.
+    pub context: &'a Context,
+    /// Whether each answer tells every stage.
+    pub explain: bool,
+    /// Threads that judge; one answers each line before it reads the next.
+    pub jobs: usize,
+}
+
+/// Answers each line, in order, and gives the number of bad ones. Blank lines are passed over.
+/// Answers are written out whenever no further line is at hand, so that a program may ask and wait.
 ///
 /// # Errors
 /// When reading or writing fails.
-pub fn run(
-    gate: &Gate,
-    context: &Context,
-    explain: bool,
-    input: impl Read,
-    mut out: impl Write,
-) -> Result<usize, Failure> {
-    let mut input = BufReader::with_capacity(1 << 16, input);
-    let mut bad = 0;
-    let mut line = Vec::new();
-    let mut number = 0_usize;
+pub fn run(batch: &Batch<'_>, input: impl Read, mut out: impl Write) -> Result<usize, Failure> {
+    let mut input = BufReader::with_capacity(batch.jobs.max(1) << 18, input);
+    let room = if batch.jobs > 1 { batch.jobs * SHARE } else { 1 };
+    let mut lines: Vec<(usize, Vec<u8>)> = Vec::new();
+    let (mut bad, mut number) = (0, 0_usize);
     loop {
-        line.clear();
+        let mut line = Vec::new();
         let count = input
             .read_until(b'\n', &mut line)
             .map_err(|error| Failure::Io("cannot read the batch".into(), error))?;
-        if count == 0 {
-            break;
-        }
         number += 1;
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+        if count > 0 && !line.iter().all(u8::is_ascii_whitespace) {
+            lines.push((number, line));
         }
-        let answer = match read(&line, number, context) {
-            Ok(line) => answer(gate, explain, &line),
-            Err(line) => {
-                bad += 1;
-                wire::bad_line(line.id, &line.error)
-            }
-        };
-        writeln!(out, "{answer}")?;
-        if input.buffer().is_empty() {
+        let waits = input.buffer().is_empty();
+        if !lines.is_empty() && (count == 0 || waits || lines.len() >= room) {
+            bad += batch.answer_all(&lines, &mut out)?;
+            lines.clear();
+        }
+        if count == 0 || waits {
             out.flush()?;
         }
+        if count == 0 {
+            return Ok(bad);
+        }
     }
-    out.flush()?;
-    Ok(bad)
+}
+
+impl Batch<'_> {
+    /// Answers lines, each with its number, in order; gives the number of bad ones.
+    fn answer_all(&self, lines: &[(usize, Vec<u8>)], out: &mut impl Write) -> io::Result<usize> {
+        let share = lines.len().div_ceil(self.jobs.max(1));
+        if share == lines.len() {
+            return self.answer_share(lines, out);
+        }
+        let shares: Vec<(Vec<u8>, io::Result<usize>)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = lines
+                .chunks(share)
+                .map(|share| {
+                    let answer = move || {
+                        let mut text = Vec::new();
+                        let bad = self.answer_share(share, &mut text);
+                        (text, bad)
+                    };
+                    std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, answer)
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| match thread.map(std::thread::ScopedJoinHandle::join) {
+                    Ok(Ok(share)) => share,
+                    Ok(Err(_)) => (Vec::new(), Err(io::Error::other("a thread broke down"))),
+                    Err(error) => (Vec::new(), Err(error)),
+                })
+                .collect()
+        });
+        let mut bad = 0;
+        for (text, share) in shares {
+            bad += share?;
+            out.write_all(&text)?;
+        }
+        Ok(bad)
+    }
+
+    fn answer_share(&self, lines: &[(usize, Vec<u8>)], out: &mut impl Write) -> io::Result<usize> {
+        let mut bad = 0;
+        for (number, line) in lines {
+            let answer = match read(line, *number, self.context) {
+                Ok(line) => answer(self.gate, self.explain, &line),
+                Err(line) => {
+                    bad += 1;
+                    wire::bad_line(line.id, &line.error)
+                }
+            };
+            writeln!(out, "{answer}")?;
+        }
+        Ok(bad)
+    }
 }
 
 fn answer(gate: &Gate, explain: bool, line: &Line) -> Value {

@@ -3,7 +3,7 @@
 //! A path is resolved lexically against every directory its command may run in, then compared by
 //! components with what is known about places. Links are not followed.
 
-use crate::model::component::{self, Part, Pattern};
+use crate::model::component::{self, Part, Pattern, Patterns};
 use crate::model::context::Context;
 use crate::model::fact::{PathObject, Place, Places};
 use crate::model::rule::Knowledge;
@@ -25,11 +25,11 @@ pub struct Known {
     home_settings: Vec<Route<'static>>,
     harmless_devices: Vec<Route<'static>>,
     /// Whole names, of directories too.
-    sensitive_names: Vec<Pattern<'static>>,
-    sensitive_endings: Vec<Pattern<'static>>,
-    sensitive_globs: Vec<Pattern<'static>>,
+    sensitive_names: Patterns,
+    sensitive_endings: Patterns,
+    sensitive_globs: Patterns,
     sensitive_paths: Vec<Route<'static>>,
-    harmless_endings: Vec<Pattern<'static>>,
+    harmless_endings: Patterns,
     generated: Vec<String>,
     control: Vec<Route<'static>>,
     pub(super) protected_branches: Vec<String>,
@@ -46,13 +46,17 @@ impl Known {
                 .collect::<Vec<Route<'static>>>()
         };
         let endings = |list: &[String]| {
-            list.iter().map(|ending| Pattern::new(format!("*{ending}"))).collect::<Vec<_>>()
+            let mut patterns = Patterns::default();
+            patterns.extend(list.iter().map(|ending| Pattern::new(format!("*{ending}"))));
+            patterns
         };
-        let patterns = |list: &[String]| {
-            list.iter().map(|glob| Pattern::new(glob.clone())).collect::<Vec<_>>()
+        let patterns = |lists: &[&[String]]| {
+            let mut patterns = Patterns::default();
+            for list in lists {
+                patterns.extend(list.iter().map(|glob| Pattern::new(glob.clone())));
+            }
+            patterns
         };
-        let mut sensitive_names = patterns(&knowledge.sensitive_directories);
-        sensitive_names.extend(patterns(&knowledge.sensitive_names));
         Self {
             system: paths(&knowledge.system),
             temporary: paths(&knowledge.temporary),
@@ -60,9 +64,12 @@ impl Known {
             root_home: vec![Pattern::new("root")],
             home_settings: globs(&knowledge.home_settings),
             harmless_devices: paths(&knowledge.harmless_devices),
-            sensitive_names,
+            sensitive_names: patterns(&[
+                &knowledge.sensitive_directories,
+                &knowledge.sensitive_names,
+            ]),
             sensitive_endings: endings(&knowledge.sensitive_endings),
-            sensitive_globs: patterns(&knowledge.sensitive_globs),
+            sensitive_globs: patterns(&[&knowledge.sensitive_globs]),
             sensitive_paths: paths(&knowledge.sensitive_paths),
             harmless_endings: endings(&knowledge.harmless_endings),
             generated: knowledge.generated.clone(),
@@ -356,13 +363,7 @@ impl<'a> Paths<'a> {
             last = tail;
         }
         let known = self.known;
-        let spelled_by = |patterns: &[Pattern<'_>], part: &Part<'_>| {
-            patterns.iter().fold(Truth::No, |truth, one| truth.or(one.is_spelled_by(part)))
-        };
-        let matched_by = |patterns: &[Pattern<'_>], part: &Part<'_>| {
-            patterns.iter().fold(Truth::No, |truth, one| truth.or(one.matches(part)))
-        };
-        if !last.has_unknown() && spelled_by(&known.harmless_endings, last) == Truth::Yes {
+        if !last.has_unknown() && known.harmless_endings.are_spelled_by(last) == Truth::Yes {
             return Truth::No;
         }
         let mut truth = Truth::No;
@@ -372,9 +373,9 @@ impl<'a> Paths<'a> {
         let found = matches!(last, Part::Mixed(text) if text.pieces().iter().all(is_named));
         for parent in parents {
             truth = truth
-                .or(spelled_by(&known.sensitive_names, parent))
-                .or(spelled_by(&known.sensitive_endings, parent))
-                .or(spelled_by(&known.sensitive_globs, parent));
+                .or(known.sensitive_names.are_spelled_by(parent))
+                .or(known.sensitive_endings.are_spelled_by(parent))
+                .or(known.sensitive_globs.are_spelled_by(parent));
         }
         if found {
             return truth;
@@ -395,9 +396,9 @@ impl<'a> Paths<'a> {
         };
         let last = shaped.as_ref().unwrap_or(last);
         truth = truth
-            .or(matched_by(&known.sensitive_names, last))
-            .or(matched_by(&known.sensitive_endings, last))
-            .or(spelled_by(&known.sensitive_globs, last));
+            .or(known.sensitive_names.matches(last))
+            .or(known.sensitive_endings.matches(last))
+            .or(known.sensitive_globs.are_spelled_by(last));
         for tail in &known.sensitive_paths {
             if let Some(start) = path.len().checked_sub(tail.len())
                 && let Some(end) = path.get(start..)

@@ -215,6 +215,36 @@ fn splits_stars(parts: &[Part]) -> bool {
     list && star
 }
 
+/// The characters of a word that every expansion leaves alone, and whether the first is quoted:
+/// non-empty quotes and plain text without a character that means something to any expansion.
+fn untouched(word: &Word) -> Option<(String, bool)> {
+    let plain = |text: &str| {
+        text.bytes().all(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b'-' | b'_' | b'.' | b'/' | b',' | b'%' | b'=' | b':' | b'@' | b'+'
+                )
+        })
+    };
+    let quoted = !matches!(word.parts.first()?, Part::Literal(..));
+    let mut out = String::with_capacity(word.span.end.saturating_sub(word.span.start).min(256));
+    for part in &word.parts {
+        match part {
+            Part::Literal(text, _) if plain(text) => out.push_str(text),
+            Part::SingleQuoted(text, _) if !text.is_empty() => out.push_str(text),
+            Part::DoubleQuoted(inner, _) if !inner.is_empty() => {
+                for part in inner {
+                    let Part::Literal(text, _) = part else { return None };
+                    out.push_str(text);
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some((out, quoted))
+}
+
 impl<'e> Expander<'e> {
     fn new(environ: &'e mut dyn Environ, span: Span) -> Self {
         let left = environ.limits().1.saturating_mul(16);
@@ -253,6 +283,14 @@ impl<'e> Expander<'e> {
     }
 
     fn fields(&mut self, word: &Word, declaration: bool) -> Vec<Field> {
+        let (most, bytes) = self.environ.limits();
+        if let Some((text, quoted)) = untouched(word)
+            && text.len() <= bytes
+            && most > 0
+        {
+            let text = Text::literal(text);
+            return vec![Field { text, site: self.site(), quoted, ..Field::default() }];
+        }
         let (limit, _) = self.environ.limits();
         let words = if self.environ.option("braceexpand") {
             brace::expand(self, word)

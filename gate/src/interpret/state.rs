@@ -1,6 +1,7 @@
 //! What the shell knows at one point of a script: variables, functions, aliases, directories,
 //! descriptors, and files this text has written. Where branches meet, states are joined.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -178,9 +179,28 @@ pub(super) struct State {
     pub(super) hidden: Vec<Hidden>,
 }
 
+thread_local! {
+    static START: RefCell<Option<(Context, State)>> = const { RefCell::new(None) };
+}
+
 impl State {
-    /// The state at the start of a command.
+    /// The state at the start of a command; the last one is kept, since the next command mostly
+    /// runs in the same context.
     pub(super) fn new(context: &Context) -> Self {
+        START.with(|start| {
+            let Ok(mut start) = start.try_borrow_mut() else { return Self::fresh(context) };
+            if let Some((known, state)) = start.as_ref()
+                && known == context
+            {
+                return state.clone();
+            }
+            let state = Self::fresh(context);
+            *start = Some((context.clone(), state.clone()));
+            state
+        })
+    }
+
+    fn fresh(context: &Context) -> Self {
         let mut variables = BTreeMap::new();
         let mut known = |name: &str, value: &str, exported: bool| {
             let mut variable = Variable::new(Value::literal(value));

@@ -1,7 +1,9 @@
 //! A condition on one subject, three-valued.
 
+use std::borrow::Cow;
+
 use crate::judge::{Scene, is_reader};
-use crate::model::component;
+use crate::model::component::{self, Part, Pattern};
 use crate::model::fact::{EffectKind, Fact, Object, PathObject, Places};
 use crate::model::rule::{CodeCondition, Condition, PathCondition, SubstitutionCondition};
 use crate::model::script::{Gap, GapCause};
@@ -240,7 +242,7 @@ fn path_is(wanted: &PathCondition, path: &PathObject) -> Truth {
 
 /// Whether the end of a path fits one of the globs, component by component.
 fn tail_matches(text: &Text, globs: &[String]) -> Truth {
-    let shown = text.display();
+    let shown = text.exact().map_or_else(|| Cow::Owned(text.display()), Cow::Borrowed);
     let parts: Vec<&str> = shown.split('/').filter(|part| !part.is_empty()).collect();
     let mut truth = Truth::No;
     for glob in globs {
@@ -248,7 +250,7 @@ fn tail_matches(text: &Text, globs: &[String]) -> Truth {
         let Some(start) = parts.len().checked_sub(wanted.len()) else { continue };
         let end = parts.get(start..).unwrap_or_default();
         let all = wanted.iter().zip(end).fold(Truth::Yes, |truth, (glob, part)| {
-            truth.and(component::matches(&Text::literal(*part), glob))
+            truth.and(Pattern::new(*glob).matches(&Part::Name(part)))
         });
         truth = truth.or(all);
     }

@@ -13,6 +13,7 @@ use crate::judge::index::Index;
 use crate::model::context::Context;
 use crate::model::fact::{Fact, Object};
 use crate::model::rule::{AllowEntry, Hit, Labels, Rule, RuleSet};
+use crate::model::script::GapCause;
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::trace::{Invocation, Trace};
 use crate::model::utility::Catalog;
@@ -199,6 +200,17 @@ fn why(rule: &Rule, hit: &Hit, scene: &Scene<'_>) -> String {
             .and_then(|fact| object_text(&fact.object))
             .and_then(Text::first_unknown)
     };
+    let limit = scene.trace.gaps.iter().find_map(|(source, gap)| match gap.cause {
+        GapCause::Limit(limit)
+            if hit.invocation.is_none() && Site::new(*source, gap.span) == hit.site =>
+        {
+            Some(limit)
+        }
+        _ => None,
+    });
+    if let Some(limit) = limit {
+        return format!("{text} The limit of {} is reached.", limit.name());
+    }
     match unknown {
         Some(unknown) => format!("{} It depends on {}.", text, unknown.phrase()),
         None => text,

@@ -91,6 +91,8 @@ impl Part<'_> {
 pub struct Pattern<'a> {
     text: Cow<'a, str>,
     kind: PatternKind,
+    /// Its last byte, a small letter; 0 for none.
+    last: u8,
 }
 
 /// What a pattern looks like, for the two that can be compared byte by byte.
@@ -111,10 +113,11 @@ impl<'a> Pattern<'a> {
         let plain = |text: &str| text.bytes().all(|b| b.is_ascii() && b != b'*' && b != b'?');
         let kind = match text.strip_prefix('*') {
             _ if plain(&text) => PatternKind::Name,
-            Some(ending) if plain(ending) => PatternKind::Ending,
+            Some(ending) if !ending.is_empty() && plain(ending) => PatternKind::Ending,
             _ => PatternKind::Glob,
         };
-        Self { text, kind }
+        let last = text.bytes().last().map_or(0, |byte| byte.to_ascii_lowercase());
+        Self { text, kind, last }
     }
 
     /// The glob.
@@ -140,6 +143,14 @@ impl<'a> Pattern<'a> {
 
     fn fits(&self, name: &str) -> bool {
         let (own, bytes) = (self.text.as_bytes(), name.as_bytes());
+        // An ASCII byte at the end is a character of its own, which only its own letter fits.
+        if self.kind != PatternKind::Glob
+            && let Some(last) = bytes.last()
+            && last.is_ascii()
+            && last.to_ascii_lowercase() != self.last
+        {
+            return false;
+        }
         match self.kind {
             PatternKind::Name if name.is_ascii() => own.eq_ignore_ascii_case(bytes),
             PatternKind::Ending if name.is_ascii() && name.len() <= LONGEST => {
@@ -185,6 +196,58 @@ pub fn spells(component: &Text, pattern: &str) -> Truth {
         Truth::Maybe
     } else {
         Truth::No
+    }
+}
+
+/// Patterns that are compared with the same names, found by their last letter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patterns {
+    list: Vec<Pattern<'static>>,
+    /// Positions of those without a wildcard at their end, by the low bits of the last byte.
+    by_last: [Vec<u16>; BUCKETS],
+    /// Positions of the others.
+    globs: Vec<u16>,
+}
+
+/// As many lists as the low five bits of a byte tell apart; a letter has the same in both cases.
+const BUCKETS: usize = 32;
+
+impl Patterns {
+    /// Takes in further patterns.
+    pub fn extend(&mut self, more: impl IntoIterator<Item = Pattern<'static>>) {
+        for pattern in more {
+            let position = u16::try_from(self.list.len()).unwrap_or(u16::MAX);
+            match self.by_last.get_mut(usize::from(pattern.last) % BUCKETS) {
+                Some(bucket) if pattern.kind != PatternKind::Glob => bucket.push(position),
+                _ => self.globs.push(position),
+            }
+            self.list.push(pattern);
+        }
+    }
+
+    /// Whether one of them [`matches`].
+    pub fn matches(&self, part: &Part<'_>) -> Truth {
+        self.any(part, |pattern| pattern.matches(part))
+    }
+
+    /// Whether one of them is what the part [`spells`].
+    pub fn are_spelled_by(&self, part: &Part<'_>) -> Truth {
+        self.any(part, |pattern| pattern.is_spelled_by(part))
+    }
+
+    fn any(&self, part: &Part<'_>, mut ask: impl FnMut(&Pattern<'_>) -> Truth) -> Truth {
+        let last = match part {
+            Part::Name(name) => name.bytes().last().filter(u8::is_ascii),
+            Part::Mixed(_) => None,
+        };
+        let bucket = last.and_then(|last| self.by_last.get(usize::from(last) % BUCKETS));
+        let Some(bucket) = bucket else {
+            return self.list.iter().fold(Truth::No, |truth, one| truth.or(ask(one)));
+        };
+        let chosen = bucket.iter().chain(&self.globs);
+        chosen
+            .filter_map(|position| self.list.get(usize::from(*position)))
+            .fold(Truth::No, |truth, one| truth.or(ask(one)))
     }
 }
 

@@ -1,5 +1,8 @@
 //! Values that are known in part.
 
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
 use crate::model::span::Site;
 
 /// Three-valued truth. And is the lesser, or the greater, not the mirror.
@@ -51,8 +54,72 @@ impl From<bool> for Truth {
 
 /// A string known in part: pieces in order. Two literals never touch; no piece is an empty literal,
 /// so the empty string has no piece at all.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text(Vec<Piece>);
+#[derive(Clone, Debug, Default)]
+pub struct Text(Pieces);
+
+/// The pieces of a text. Most texts are one piece, which needs no list.
+#[derive(Clone, Debug, Default)]
+enum Pieces {
+    #[default]
+    None,
+    One(Piece),
+    Many(Vec<Piece>),
+}
+
+impl Pieces {
+    fn as_slice(&self) -> &[Piece] {
+        match self {
+            Self::None => &[],
+            Self::One(piece) => std::slice::from_ref(piece),
+            Self::Many(list) => list,
+        }
+    }
+
+    fn push(&mut self, piece: Piece) {
+        match std::mem::take(self) {
+            Self::None => *self = Self::One(piece),
+            Self::One(first) => *self = Self::Many(vec![first, piece]),
+            Self::Many(mut list) => {
+                list.push(piece);
+                *self = Self::Many(list);
+            }
+        }
+    }
+
+    fn last_mut(&mut self) -> Option<&mut Piece> {
+        match self {
+            Self::None => None,
+            Self::One(piece) => Some(piece),
+            Self::Many(list) => list.last_mut(),
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.pieces() == other.pieces()
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.pieces().cmp(other.pieces())
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.pieces().hash(state);
+    }
+}
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,23 +217,23 @@ impl Unknown {
 impl Text {
     /// The empty string.
     pub const fn empty() -> Self {
-        Self(Vec::new())
+        Self(Pieces::None)
     }
 
     /// Exactly `text`.
     pub fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
-        if text.is_empty() { Self::empty() } else { Self(vec![Piece::Literal(text)]) }
+        if text.is_empty() { Self::empty() } else { Self(Pieces::One(Piece::Literal(text))) }
     }
 
     /// Any string.
     pub fn unknown(cause: Unknown) -> Self {
-        Self(vec![Piece::Unknown(cause)])
+        Self(Pieces::One(Piece::Unknown(cause)))
     }
 
     /// The pieces in order.
     pub fn pieces(&self) -> &[Piece] {
-        &self.0
+        self.0.as_slice()
     }
 
     /// Appends a piece and keeps the form.
@@ -191,7 +258,7 @@ impl Text {
 
     /// Appends another text.
     pub fn extend(&mut self, other: &Self) {
-        for piece in &other.0 {
+        for piece in other.pieces() {
             self.push(piece.clone());
         }
     }
@@ -205,7 +272,7 @@ impl Text {
 
     /// The characters, where all are known and none is a pattern.
     pub fn exact(&self) -> Option<&str> {
-        match self.0.as_slice() {
+        match self.pieces() {
             [] => Some(""),
             [Piece::Literal(text)] => Some(text),
             _ => None,
@@ -219,22 +286,22 @@ impl Text {
 
     /// Whether some piece is unknown (a pattern is not).
     pub fn has_unknown(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
+        self.pieces().iter().any(|piece| matches!(piece, Piece::Unknown(_)))
     }
 
     /// Whether some piece is a pattern.
     pub fn has_glob(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Glob(_)))
+        self.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_)))
     }
 
     /// Whether it is the empty string.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.pieces().is_empty()
     }
 
     /// The known characters at its start.
     pub fn prefix(&self) -> &str {
-        match self.0.first() {
+        match self.pieces().first() {
             Some(Piece::Literal(text)) => text,
             _ => "",
         }
@@ -242,7 +309,7 @@ impl Text {
 
     /// The cause of its first unknown piece.
     pub fn first_unknown(&self) -> Option<&Unknown> {
-        self.0.iter().find_map(|piece| match piece {
+        self.pieces().iter().find_map(|piece| match piece {
             Piece::Unknown(cause) => Some(cause),
             _ => None,
         })
@@ -257,7 +324,7 @@ impl Text {
     /// replaced by `stand_in`.
     pub fn fill(&self, stand_in: &str) -> String {
         let mut out = String::new();
-        for piece in &self.0 {
+        for piece in self.pieces() {
             match piece {
                 Piece::Literal(text) => out.push_str(text),
                 Piece::Unknown(_) => out.push_str(stand_in),

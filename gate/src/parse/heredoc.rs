@@ -4,6 +4,9 @@ use crate::model::script::{GapCause, HereDocument, Part, Word};
 
 use super::reader::{Body, Pending, Place, Quoted, Reader};
 
+/// Here-documents that may wait for their bodies; bash gives up at one more (`HEREDOC_MAX`).
+const MOST_PENDING: usize = 16;
+
 impl Reader<'_> {
     /// Steps over a line end and reads the here-documents that wait for it.
     pub(super) fn line_end(&mut self) {
@@ -36,7 +39,11 @@ impl Reader<'_> {
         let key = pending.key;
         let known = if self.second_pass { self.bodies.get(&key).cloned() } else { None };
         let (delimiter, quoted) = (pending.delimiter.clone(), pending.quoted);
-        self.pending.push(pending);
+        if self.pending.len() < MOST_PENDING {
+            self.pending.push(pending);
+        } else {
+            self.too_many_documents(key);
+        }
         let Some(body) = known else {
             return HereDocument { delimiter, quoted, body: Word::default(), closed: false };
         };

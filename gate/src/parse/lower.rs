@@ -139,7 +139,7 @@ impl Reader<'_> {
                 end = self.time_options(end);
             }
         }
-        let mut stages = Vec::new();
+        let mut stages = Vec::with_capacity(1);
         if let Some(command) = self.command() {
             stages.push(Stage { command, pipes_error: false });
             self.stages(&mut stages, &mut timed);
@@ -148,6 +148,7 @@ impl Reader<'_> {
         } else if !matches!(self.peek(), None | Some(b';' | b'\n')) {
             self.expected("a command");
         }
+        self.settle(&mut stages);
         let first = self.map(start);
         let span = match stages.last() {
             Some(stage) => Span::new(first, stage.command.span.end),
@@ -305,6 +306,8 @@ impl Reader<'_> {
             return None;
         }
         let span = self.place_of(start, end);
+        self.settle(&mut simple.words);
+        self.settle(&mut redirections);
         Some(Command { kind: CommandKind::Simple(simple), redirections, span })
     }
 

@@ -13,12 +13,13 @@ mod heredoc;
 mod lower;
 mod odd;
 mod parameter;
+mod plain;
 mod reader;
 mod tree;
 mod word;
 
 use crate::model::context::Limits;
-use crate::model::script::{ArrayElement, Assignment, Gap, GapCause, Parsed, Word};
+use crate::model::script::{ArrayElement, Assignment, Gap, GapCause, Parsed, Script, Word};
 use crate::model::span::Span;
 use reader::{Quoted, Reader, Stop};
 
@@ -41,7 +42,7 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
     let mut reader = Reader::new(text, limits, dialect);
     let script = reader.script();
     let (mut gaps, comments) = reader.finish();
-    if gaps.is_empty() {
+    if gaps.is_empty() && !plain::is_plain(text, &script) {
         gaps = compare::gaps(text, &script, limits);
     }
     // Behind the last byte of a text of `bash -c` a backslash is a word of its own or the end of one,
@@ -53,6 +54,17 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
         gaps.push(Gap { cause, span: Span::new(end - 1, end) });
     }
     Parsed { script, gaps, comments }
+}
+
+/// Whether a text is so plain that no tree is asked about our reading of it.
+pub fn is_plain(text: &str, script: &Script) -> bool {
+    plain::is_plain(text, script)
+}
+
+/// Where the tree of a text has a command or substitution that our reading of it, which has no
+/// gaps, lacks.
+pub fn disagreements(text: &str, script: &Script, limits: &Limits) -> Vec<Gap> {
+    compare::gaps(text, script, limits)
 }
 
 /// Reads a text as the inside of a here-document: `"` is ordinary, `$`, backquotes and backslashes

@@ -16,6 +16,8 @@ use super::odd::is_odd;
 
 /// Gaps beyond this number are folded into the last one.
 const MOST_GAPS: usize = 256;
+/// Longer texts are read into lists without room to grow.
+const ROOMY: usize = 16 << 10;
 /// How often the text behind an open quote is read again from its second line on.
 const MOST_REREADS: usize = 16;
 
@@ -243,6 +245,7 @@ impl<'t> Reader<'t> {
         if self.bodies.is_empty() {
             return value;
         }
+        drop(value);
         self.second_pass = true;
         self.gaps = gaps;
         self.gap_count = count;
@@ -474,6 +477,12 @@ impl<'t> Reader<'t> {
         self.fail(GapCause::Unterminated(which), at, Resume::End);
     }
 
+    /// bash takes no more here-documents before their bodies.
+    pub(super) fn too_many_documents(&mut self, at: usize) {
+        let cause = GapCause::Syntax("expected fewer here-documents on a line".into());
+        self.fail(cause, at, Resume::Separator);
+    }
+
     /// Reading the rest would cost more than a text of this length may.
     pub(super) fn overspent(&mut self, at: usize) {
         self.fail(GapCause::Limit(LimitKind::Steps), at, Resume::End);
@@ -588,6 +597,13 @@ impl<'t> Reader<'t> {
         while self.peek() == Some(b'\n') {
             self.line_end();
             self.blanks();
+        }
+    }
+
+    /// Gives back the room a list does not use, where the text is so long that it matters.
+    pub(super) fn settle<T>(&self, list: &mut Vec<T>) {
+        if self.text.len() > ROOMY {
+            list.shrink_to_fit();
         }
     }
 

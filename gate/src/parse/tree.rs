@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use tree_sitter::{ParseOptions, Parser, Tree};
+use tree_sitter::{Language, ParseOptions, Parser, Tree};
 
 use crate::model::span::Span;
 
@@ -21,22 +21,36 @@ pub(super) struct Evidence {
     pub(super) substitutions: Vec<Span>,
 }
 
-thread_local! {
-    static PARSER: RefCell<Option<Parser>> = RefCell::new(bash_parser());
+/// A parser that is used again and again, and the kinds of node that are looked for.
+struct Bash {
+    parser: Parser,
+    commands: [u16; 3],
+    substitutions: [u16; 2],
 }
 
-fn bash_parser() -> Option<Parser> {
+thread_local! {
+    static BASH: RefCell<Option<Bash>> = RefCell::new(bash());
+}
+
+fn bash() -> Option<Bash> {
+    let language = Language::from(tree_sitter_bash::LANGUAGE);
     let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    Some(parser)
+    parser.set_language(&language).ok()?;
+    let kind = |name| language.id_for_node_kind(name, true);
+    Some(Bash {
+        parser,
+        commands: ["command_name", "declaration_command", "unset_command"].map(kind),
+        substitutions: ["command_substitution", "process_substitution"].map(kind),
+    })
 }
 
 /// The evidence of a piece; `None` where there is none: the tree has an error or took too long.
 pub(super) fn evidence(piece: &str) -> Option<Evidence> {
-    let tree = PARSER.with(|parser| {
-        let mut parser = parser.try_borrow_mut().ok()?;
-        tree_of(parser.as_mut()?, piece)
-    })?;
+    BASH.with(|bash| gather(bash.try_borrow_mut().ok()?.as_mut()?, piece))
+}
+
+fn gather(bash: &mut Bash, piece: &str) -> Option<Evidence> {
+    let tree = tree_of(&mut bash.parser, piece)?;
     if tree.root_node().has_error() {
         return None;
     }
@@ -44,13 +58,11 @@ pub(super) fn evidence(piece: &str) -> Option<Evidence> {
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        let span = Span::new(node.start_byte(), node.end_byte());
-        match node.kind() {
-            "command_name" | "declaration_command" | "unset_command" => {
-                evidence.commands.push(span);
-            }
-            "command_substitution" | "process_substitution" => evidence.substitutions.push(span),
-            _ => {}
+        let kind = node.kind_id();
+        if bash.commands.contains(&kind) {
+            evidence.commands.push(Span::new(node.start_byte(), node.end_byte()));
+        } else if bash.substitutions.contains(&kind) {
+            evidence.substitutions.push(Span::new(node.start_byte(), node.end_byte()));
         }
         if cursor.goto_first_child() {
             continue;

@@ -50,6 +50,9 @@ impl Parts {
     fn flush(&mut self, reader: &Reader<'_>) {
         if !self.text.is_empty() {
             let span = reader.span(self.start);
+            if self.done.is_empty() {
+                self.done.reserve_exact(1);
+            }
             self.done.push(Part::Literal(std::mem::take(&mut self.text), span));
         }
     }
@@ -162,6 +165,7 @@ impl Reader<'_> {
             self.open_quote("(", group_start);
         }
         out.flush(self);
+        self.settle(&mut out.done);
         out.done
     }
 
@@ -293,6 +297,7 @@ impl Reader<'_> {
             }
         }
         out.flush(self);
+        self.settle(&mut out.done);
         out.done
     }
 

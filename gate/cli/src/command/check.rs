@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::batch::Batch;
 use crate::command::{Failure, Place};
 use crate::{batch, machine, policy, report, wire};
 
@@ -28,6 +29,10 @@ pub struct Arguments {
     /// Add invocations, effects and gaps to each answer of a batch.
     #[arg(long, requires = "jsonl")]
     explain: bool,
+    /// Judge a batch on N threads; answers keep their order.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "jsonl",
+          value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: u8,
     /// The command, as one argument; with --jsonl the file to read.
     #[arg(value_name = "COMMAND|FILE", allow_hyphen_values = true)]
     operand: Vec<String>,
@@ -78,13 +83,19 @@ fn run_batch(arguments: &Arguments) -> Result<u8, Failure> {
     let (gate, context) =
         policy::gate_for_batch(&arguments.place, machine::fixed(&arguments.place))?;
     let out = io::BufWriter::new(io::stdout().lock());
+    let batch = Batch {
+        gate: &gate,
+        context: &context,
+        explain: arguments.explain,
+        jobs: usize::from(arguments.jobs),
+    };
     let bad = match path {
-        None => batch::run(&gate, &context, arguments.explain, io::stdin().lock(), out),
+        None => batch::run(&batch, io::stdin().lock(), out),
         Some(path) => {
             let file = File::open(&path).map_err(|error| {
                 Failure::Usage(format!("cannot read `{}`: {error}", path.display()))
             })?;
-            batch::run(&gate, &context, arguments.explain, file, out)
+            batch::run(&batch, file, out)
         }
     }?;
     Ok(u8::from(bad > 0))

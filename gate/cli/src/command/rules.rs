@@ -52,6 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     match &arguments.verb {
         Verb::List { place, json, part } => {
             let (gate, _) = policy::gate_for(place, machine::context(place)?)?;
+            let gate = gate.into_owned().with_examples();
             let part = part.to_lowercase();
             let chosen: Vec<&Rule> = gate
                 .rules()
@@ -78,6 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
         }
         Verb::Show { place, json, rule } => {
             let (gate, _) = policy::gate_for(place, machine::context(place)?)?;
+            let gate = gate.into_owned().with_examples();
             let found = find(&gate, rule).ok_or_else(|| {
                 Failure::Usage(format!("no rule `{rule}`: `shellgate rules list` has them all"))
             })?;

@@ -1,0 +1,81 @@
+//! A plain text is read without the tree as a witness. That is right only as long as the tree would
+//! have nothing to say about it: on every line of the corpus and on generated ones.
+
+use proptest::prelude::*;
+use shellgate::model::context::Limits;
+use shellgate::parse::{disagreements, is_plain, parse};
+use suite::campaign::corpus;
+use suite::case::cases;
+use suite::generate::candidate;
+
+/// Whether the text is plain and, if so, what the tree says about it.
+fn said(text: &str) -> Option<usize> {
+    let limits = Limits { tree_bytes: usize::MAX, ..Limits::default() };
+    let parsed = parse(text, &limits);
+    let plain = parsed.gaps.is_empty() && is_plain(text, &parsed.script);
+    plain.then(|| disagreements(text, &parsed.script, &limits).len())
+}
+
+#[test]
+fn the_tree_has_nothing_to_say_about_plain_lines_of_the_corpus() {
+    let cases = cases().unwrap_or_else(|error| panic!("{error}"));
+    let mut plain = 0;
+    for case in &cases {
+        if let Some(count) = said(&case.command) {
+            plain += 1;
+            assert_eq!(count, 0, "{}: {}", case.title(), case.command);
+        }
+    }
+    assert!(plain * 4 > cases.len(), "only {plain} of {} lines are plain", cases.len());
+}
+
+#[test]
+fn the_tree_has_nothing_to_say_about_plain_lines_of_the_campaign() {
+    let corpus = corpus();
+    for number in 0..4000 {
+        let text = candidate(11, number, &corpus).text;
+        assert_eq!(said(&text).unwrap_or_default(), 0, "{text:?}");
+    }
+}
+
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[a-z][a-z0-9_./-]{0,6}",
+        2 => "--?[a-z]{1,5}(=[a-z.,:]{0,4})?",
+        1 => "'[ -&(-~]{0,8}'",
+        1 => "\"[ %-\\[\\]-_a-~]{0,8}\"",
+        1 => "[a-z*?~+@%^,:=\\[\\]-]{1,5}",
+        1 => "(if|then|do|done|for|in|case|time|function|select|coproc|fi|else)",
+        1 => "[A-Z]{1,3}=[a-z]{0,3}",
+    ]
+}
+
+fn redirection() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "2>&1",
+        "[12]?>{1,2} ?[a-z/]{1,6}",
+        "< ?[a-z]{1,4}",
+        "&>>? ?[a-z]{1,4}",
+        ">\\|[a-z]"
+    ]
+}
+
+fn command() -> impl Strategy<Value = String> {
+    let part = prop_oneof![6 => word(), 1 => redirection()];
+    prop::collection::vec(part, 1..6).prop_map(|words| words.join(" "))
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let joint = prop_oneof![" && ", " \\|\\| ", "; ?", " \\| ", "\\|", " & ", "\n", " \\|& "];
+    prop::collection::vec((command(), joint), 1..5)
+        .prop_map(|parts| parts.into_iter().flat_map(|(text, joint)| [text, joint]).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_tree_has_nothing_to_say_about_plain_generated_lines(text in line()) {
+        prop_assert!(said(&text).unwrap_or_default() == 0, "{text:?}");
+    }
+}
