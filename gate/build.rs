@@ -1,5 +1,9 @@
 //! Reads and checks the files of `rules/` once, when the library is built, and writes what they say
 //! as bytes and tables that need no parsing at run time. A mistake in a file is a build error.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a build script reads files; the library that it builds does not"
+)]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

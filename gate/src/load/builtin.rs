@@ -7,6 +7,7 @@ use crate::load::pack::Pack;
 use crate::load::rules::Judgement;
 use crate::model::utility::{Catalog, Store, Utility, VariableSpec};
 
+#[allow(clippy::unreadable_literal, reason = "the tables are written by the build script")]
 mod files {
     include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 

@@ -31,14 +31,19 @@ fn byte(input: &mut &[u8]) -> Option<u8> {
     Some(*first)
 }
 
+/// The lowest seven bits.
+fn low(value: usize) -> u8 {
+    u8::try_from(value & 0x7f).unwrap_or_default()
+}
+
 impl Pack for usize {
     fn pack(&self, out: &mut Vec<u8>) {
         let mut rest = *self;
         while rest >= 0x80 {
-            out.push((rest & 0x7f) as u8 | 0x80);
+            out.push(low(rest) | 0x80);
             rest >>= 7;
         }
-        out.push((rest & 0x7f) as u8);
+        out.push(low(rest));
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Self> {
