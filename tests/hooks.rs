@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -379,7 +380,7 @@ fn mutated(payload: &Value, random: &mut Random) -> (Vec<u8>, bool) {
             0 => bytes.truncate(at),
             1 => bytes.insert(at, u8::try_from(random.below(256)).unwrap_or_default()),
             2 if !bytes.is_empty() => {
-                bytes[at] = u8::try_from(random.below(256)).unwrap_or_default()
+                bytes[at] = u8::try_from(random.below(256)).unwrap_or_default();
             }
             3 if !bytes.is_empty() => {
                 bytes.remove(at);
@@ -653,7 +654,6 @@ fn a_grant_is_bound_to_call_place_rule_and_time() {
     assert_eq!(grants::revoke(&file, Some(&grant.id), 2004).unwrap(), 1);
     assert!(!grants::use_up(&file, &asked, "main", 2005).unwrap());
 
-    use std::os::unix::fs::PermissionsExt as _;
     let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

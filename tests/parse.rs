@@ -408,7 +408,9 @@ impl Walk {
                     self.script(condition);
                     self.script(body);
                 }
-                otherwise.iter().for_each(|body| self.script(body));
+                for body in otherwise {
+                    self.script(body);
+                }
             }
             CommandKind::Loop { condition, body, .. } => {
                 self.script(condition);
@@ -480,7 +482,9 @@ impl Walk {
     }
 
     fn words(&mut self, words: &[Word]) {
-        words.iter().for_each(|word| self.word(word));
+        for word in words {
+            self.word(word);
+        }
     }
 
     fn word(&mut self, word: &Word) {
@@ -553,7 +557,9 @@ impl Walk {
             }
             Operation::Substring { offset, length } => {
                 self.word(offset);
-                length.iter().for_each(|word| self.word(word));
+                for word in length {
+                    self.word(word);
+                }
             }
             _ => {}
         }

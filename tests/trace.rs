@@ -81,7 +81,9 @@ fn check(case: &Case) -> Vec<String> {
             .invocations
             .iter()
             .find(|invocation| invocation.argv.iter().any(|f| f.exact() == Some(name)))
-            .map(|invocation| invocation.directories.iter().map(|text| text.display()).collect())
+            .map(|invocation| {
+                invocation.directories.iter().map(shellgate::model::value::Text::display).collect()
+            })
             .unwrap_or_default();
         if found != *expected {
             faults.push(format!("{name} runs in {found:?}, expected {expected:?}"));
@@ -94,7 +96,7 @@ fn check(case: &Case) -> Vec<String> {
         }
     }
     if let Some(network) = case.network
-        && network != trace.codes.iter().any(|code| code.is_from_network())
+        && network != trace.codes.iter().any(shellgate::model::trace::CodeUse::is_from_network)
     {
         faults.push(format!("network code: {}, expected {network}", !network));
     }

@@ -64,13 +64,12 @@ pub struct Gate {
 static BUILTIN: LazyLock<Gate> = LazyLock::new(|| {
     // INVARIANT (builtin): the suite reads the built-in data whole, so that this cannot fail in a
     // build that was tested; if it did, every command would ask.
-    match load::builtin::data() {
-        Some((catalog, judgement)) => Gate::assemble(catalog, judgement),
-        None => {
-            let mut gate = Gate::assemble(Catalog::default(), Judgement::default());
-            gate.warnings.push("the built-in rules cannot be read".to_owned());
-            gate
-        }
+    if let Some((catalog, judgement)) = load::builtin::data() {
+        Gate::assemble(catalog, judgement)
+    } else {
+        let mut gate = Gate::assemble(Catalog::default(), Judgement::default());
+        gate.warnings.push("the built-in rules cannot be read".to_owned());
+        gate
     }
 });
 

@@ -531,12 +531,11 @@ impl Catalog {
     /// The utility at an index.
     pub fn get(&self, id: UtilityId) -> Option<&Utility> {
         let index = id.0 as usize;
-        match index.checked_sub(self.stored.len()) {
-            Some(index) => self.added.get(index),
-            None => {
-                let make = self.store?.make;
-                self.stored.get(index)?.get_or_init(|| make(index).map(Box::new)).as_deref()
-            }
+        if let Some(index) = index.checked_sub(self.stored.len()) {
+            self.added.get(index)
+        } else {
+            let make = self.store?.make;
+            self.stored.get(index)?.get_or_init(|| make(index).map(Box::new)).as_deref()
         }
     }
 

@@ -774,7 +774,7 @@ fn specs(operands: &[Text], end: char) -> Option<Text> {
     if forms.len() > FORMS {
         return None;
     }
-    Some(forms.iter().fold(Text::empty(), |all, form| all.concat(form)))
+    Some(forms.iter().fold(Text::empty(), super::super::model::value::Text::concat))
 }
 
 /// A pattern of a name with its signs as pieces; none where it has brackets or is empty.

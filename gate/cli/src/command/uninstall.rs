@@ -121,22 +121,18 @@ pub fn plan(entry: &Entry) -> Result<(Option<String>, Option<String>), String> {
 pub fn write(folders: &Folders, entry: &Entry, after: Option<&str>) -> Result<(), String> {
     let words =
         |path: &Path, error: io::Error| format!("cannot write `{}`: {error}", path.display());
-    match after {
-        Some(text) => {
-            store::replace(&entry.file, text.as_bytes())
-                .map_err(|error| words(&entry.file, error))?;
+    if let Some(text) = after {
+        store::replace(&entry.file, text.as_bytes()).map_err(|error| words(&entry.file, error))?;
+    } else {
+        if let Err(error) = std::fs::remove_file(&entry.file)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(words(&entry.file, error));
         }
-        None => {
-            if let Err(error) = std::fs::remove_file(&entry.file)
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                return Err(words(&entry.file, error));
-            }
-            for folder in entry.folders.iter().rev() {
-                // A folder that holds something else by now stays.
-                if std::fs::remove_dir(folder).is_err() {
-                    break;
-                }
+        for folder in entry.folders.iter().rev() {
+            // A folder that holds something else by now stays.
+            if std::fs::remove_dir(folder).is_err() {
+                break;
             }
         }
     }

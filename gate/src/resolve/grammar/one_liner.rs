@@ -718,9 +718,11 @@ mod tests {
             .iter()
             .map(|run| match run {
                 Run::Shell(text) => format!("sh: {}", text.display()),
-                Run::Words(words) => {
-                    words.iter().map(|word| word.display()).collect::<Vec<_>>().join("|")
-                }
+                Run::Words(words) => words
+                    .iter()
+                    .map(crate::model::value::Text::display)
+                    .collect::<Vec<_>>()
+                    .join("|"),
             })
             .collect()
     }
