@@ -39,7 +39,7 @@ impl Known {
     /// Prepares what is known.
     pub fn new(knowledge: &Knowledge) -> Self {
         let paths =
-            |list: &[String]| list.iter().map(|path| owned(names(path))).collect::<Vec<_>>();
+            |list: &[String]| list.iter().map(|path| owned(&names(path))).collect::<Vec<_>>();
         let globs = |list: &[String]| {
             list.iter()
                 .map(|glob| glob.split('/').map(|name| Pattern::new(name.to_owned())).collect())
@@ -631,7 +631,7 @@ fn names(path: &str) -> Route<'_> {
         .collect()
 }
 
-fn owned(route: Route<'_>) -> Route<'static> {
+fn owned(route: &[Pattern<'_>]) -> Route<'static> {
     route.iter().map(|pattern| Pattern::new(pattern.text().to_owned())).collect()
 }
 
