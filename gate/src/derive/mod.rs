@@ -155,7 +155,7 @@ impl<'a> Deriver<'a> {
                 DeedObject::Path(text) => self.paths_of(&actor, text, deed.site),
                 DeedObject::Host(text) => vec![Object::Host(text.clone())],
                 DeedObject::Name(text) => vec![Object::Name(text.clone())],
-                DeedObject::Branch(text) => vec![self.branch(text)],
+                DeedObject::Branch(text) => self.branches(text, index),
             };
             if actor.dry && !deed.kind.is_passive() {
                 continue;
@@ -641,13 +641,33 @@ impl<'a> Deriver<'a> {
         find.reading.operands.iter().take(LANDINGS).map(|operand| operand.text.clone()).collect()
     }
 
-    fn branch(&self, name: &Text) -> Object {
-        let current = matches!(name.exact(), Some("" | "HEAD" | "@"));
-        let name = match (&self.context.branch, current) {
-            (Some(branch), true) => Text::literal(branch.as_str()),
-            (None, true) => Text::unknown(Unknown::Parameter("the current branch".into())),
-            (_, false) => name.clone(),
+    /// The branches a name may mean for an invocation: itself, or for the current one that of the
+    /// context and those that the text has switched to before, as each switch may fail.
+    fn branches(&self, name: &Text, index: usize) -> Vec<Object> {
+        if !matches!(name.exact(), Some("" | "HEAD" | "@")) {
+            return vec![self.branch(name.clone())];
+        }
+        let current = match &self.context.branch {
+            Some(branch) => Text::literal(branch.as_str()),
+            None => Text::unknown(Unknown::Parameter("the current branch".into())),
         };
+        let before = self.trace.invocations.get(..index).unwrap_or_default();
+        let switched = before.iter().filter(|own| {
+            own.name.as_deref() == Some("git")
+                && own
+                    .reading
+                    .subcommand
+                    .first()
+                    .is_some_and(|word| matches!(word.as_str(), "checkout" | "switch"))
+        });
+        let names = switched.filter_map(|own| own.reading.operands.first());
+        std::iter::once(current)
+            .chain(names.map(|operand| operand.text.clone()))
+            .map(|name| self.branch(name))
+            .collect()
+    }
+
+    fn branch(&self, name: Text) -> Object {
         let mut protected = Truth::No;
         for glob in &self.known.protected_branches {
             let truth = if name.exact() == Some("*") {

@@ -7,14 +7,14 @@ use super::flow::{scalar, text_bytes};
 use super::state::{State, Target, Variable, is_from_network, is_number};
 use super::{Outcome, Runner, bomb, environ};
 use crate::expand::Mode;
-use crate::model::fact::CodePlace;
+use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::script::{
     Assignment, AssignmentValue, Command, Operation, Part, RedirectionTarget, Script,
     SimpleCommand, Subscript, Word,
 };
 use crate::model::span::{Site, Span};
-use crate::model::trace::{Invocation, Setting, Stream};
-use crate::model::utility::{Language, Output};
+use crate::model::trace::{Invocation, Reading, Setting, Stream};
+use crate::model::utility::{Language, Output, Utility};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Unknown, Value};
 use crate::resolve::{Resolved, Surroundings, names, resolve};
 
@@ -422,7 +422,10 @@ impl Runner<'_> {
     fn output(&mut self, index: usize, call: &Call, input: &Stream, follows: bool) -> Text {
         let Some(invocation) = self.trace.invocations.get(index) else { return Text::empty() };
         let utility = invocation.utility.and_then(|id| self.catalog.get(id));
-        let kind = utility.map_or(Output::Unknown, |utility| utility.output);
+        let kind = utility.map_or(Output::Unknown, |utility| {
+            let asks = utility.output == Output::Unknown && receives(utility, &invocation.reading);
+            if asks { Output::Network } else { utility.output }
+        });
         let is_known = utility.is_some();
         let name = invocation.name.clone().unwrap_or_default();
         if name == "pwd" {
@@ -961,4 +964,13 @@ pub(super) fn is_any(text: &Text) -> bool {
 /// A text made from this one that is not known any more.
 pub(super) fn blur(text: &Text) -> Text {
     Text::unknown(environ::taint(text))
+}
+
+/// Whether a utility gets what it prints from another machine: it, or a part of its arguments, has
+/// the effect `receive`.
+fn receives(utility: &Utility, reading: &Reading) -> bool {
+    let is_receive = |kind: &EffectKind| *kind == EffectKind::Receive;
+    utility.effects.iter().any(|effect| is_receive(&effect.kind))
+        || utility.operands.iter().flat_map(|operand| &operand.effects).any(is_receive)
+        || reading.deeds.iter().any(|deed| is_receive(&deed.kind))
 }

@@ -141,8 +141,8 @@ impl Reader<'_> {
         }
         let mut stages = Vec::with_capacity(1);
         if let Some(command) = self.command() {
-            stages.push(Stage { command, pipes_error: false });
-            self.stages(&mut stages, &mut timed);
+            stages.push(Stage { command, pipes_error: false, timed: false });
+            self.stages(&mut stages);
         } else if !prefixed {
             return None;
         } else if !matches!(self.peek(), None | Some(b';' | b'\n')) {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         end
     }
 
-    fn stages(&mut self, stages: &mut Vec<Stage>, timed: &mut bool) {
+    fn stages(&mut self, stages: &mut Vec<Stage>) {
         loop {
             self.blanks();
             if self.looking_at("||").is_some() {
@@ -185,8 +185,9 @@ impl Reader<'_> {
                 stage.pipes_error = pipes_error;
             }
             self.newlines();
+            let mut timed = false;
             while let Some(("time", behind)) = self.keyword() {
-                *timed = true;
+                timed = true;
                 self.pos = behind;
                 self.blanks();
                 self.time_options(behind);
@@ -195,7 +196,7 @@ impl Reader<'_> {
                 self.expected("a command");
                 return;
             };
-            stages.push(Stage { command, pipes_error: false });
+            stages.push(Stage { command, pipes_error: false, timed });
         }
     }
 

@@ -234,7 +234,8 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     // Without an archive the default one is meant, a tape or the standard streams; only the modes
     // that list and compare, and an extraction to standard output, are known to change nothing.
     let only_reads = ["t", "d", "test-label", "O", "help", "usage", "version"];
-    if !only_reads.iter().any(|name| sorted.has(name)) {
+    let is_told = reading.deeds.iter().any(|deed| !deed.kind.is_passive());
+    if !is_told && !only_reads.iter().any(|name| sorted.has(name)) {
         reading.deeds.push(deed(EffectKind::Change, DeedObject::None, site));
     }
 }
@@ -472,6 +473,7 @@ mod tests {
             ["read a.tar", "code"]
         );
         assert_eq!(deeds("xOf a.tar"), ["read a.tar"]);
+        assert_eq!(deeds("c src"), ["read src", "change"]);
         assert_eq!(deeds("-cf h:a.tar x"), ["send", "read x"]);
         assert_eq!(deeds("xf a.tar --use-compress-program ./x"), ["read a.tar", "fill .", "code"]);
     }
