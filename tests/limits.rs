@@ -43,9 +43,7 @@ fn memory_stays_in_proportion_to_the_text() {
     for (name, shape) in MAIN {
         let text = shape(1 << 20);
         let peak = cost(gate, &context, &text).bytes_max;
-        // A stage of six bytes is a command with lists of its own, and many of them are followed.
-        let most = if *name == "pipes" { 100 } else { 64 };
-        if peak > most * text.len() as u64 {
+        if peak > 64 * text.len() as u64 {
             failures.push(format!("{name}: {:.0} times", peak as f64 / text.len() as f64));
         }
     }

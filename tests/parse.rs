@@ -421,7 +421,7 @@ impl Walk {
                 self.script(body);
             }
             CommandKind::ArithmeticFor { expressions, body } => {
-                self.words(expressions);
+                self.words(expressions.as_slice());
                 self.script(body);
             }
             CommandKind::Case { subject, arms } => {

@@ -198,7 +198,7 @@ impl<'s> Printer<'s> {
             }
             CommandKind::ArithmeticFor { expressions, body } => {
                 let mut opener = "for ((";
-                for expression in expressions {
+                for expression in expressions.iter() {
                     self.put(opener);
                     self.word(expression, Around::Quotes);
                     opener = ";";

@@ -420,7 +420,8 @@ impl<'a> Runner<'a> {
             CommandKind::For { select, name, words, body } => {
                 self.each(*select, name, words.as_deref(), body, command.span)
             }
-            CommandKind::ArithmeticFor { expressions: [start, test, update], body } => {
+            CommandKind::ArithmeticFor { expressions, body } => {
+                let [start, test, update] = &**expressions;
                 self.arithmetic(start);
                 self.repeat(
                     false,

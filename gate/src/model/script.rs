@@ -111,19 +111,19 @@ pub enum CommandKind {
         /// Words after `in`; `None` without `in`, which means `"$@"`.
         words: Option<Vec<Word>>,
         /// The body.
-        body: Script,
+        body: Box<Script>,
     },
     /// `for (( init; condition; update )) ...`
     ArithmeticFor {
         /// The three expressions in order, each empty where left out.
-        expressions: [Word; 3],
+        expressions: Box<[Word; 3]>,
         /// The body.
-        body: Script,
+        body: Box<Script>,
     },
     /// `case word in ... esac`
     Case {
         /// The word that is matched.
-        subject: Word,
+        subject: Box<Word>,
         /// The arms in order.
         arms: Vec<CaseArm>,
     },

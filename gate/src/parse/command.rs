@@ -164,7 +164,7 @@ impl Reader<'_> {
         }
         self.newlines();
         let body = self.loop_body(start, opener);
-        CommandKind::For { select: opener == "select", name, words, body }
+        CommandKind::For { select: opener == "select", name, words, body: Box::new(body) }
     }
 
     fn words_of_loop(&mut self) -> Vec<Word> {
@@ -211,7 +211,10 @@ impl Reader<'_> {
         }
         self.newlines();
         let body = self.loop_body(start, "for");
-        CommandKind::ArithmeticFor { expressions: [first, second, third], body }
+        CommandKind::ArithmeticFor {
+            expressions: Box::new([first, second, third]),
+            body: Box::new(body),
+        }
     }
 
     fn case_command(&mut self, start: usize) -> CommandKind {
@@ -230,7 +233,7 @@ impl Reader<'_> {
             }
             arms.push(self.case_arm());
         }
-        CommandKind::Case { subject, arms }
+        CommandKind::Case { subject: Box::new(subject), arms }
     }
 
     fn case_arm(&mut self) -> CaseArm {

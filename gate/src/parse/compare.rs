@@ -179,10 +179,10 @@ impl Ours {
                 self.script(body);
             }
             CommandKind::ArithmeticFor { expressions, body } => {
-                for expression in expressions {
+                for expression in expressions.iter() {
                     self.arithmetic.push(expression.span);
                 }
-                self.words(expressions);
+                self.words(expressions.as_slice());
                 self.script(body);
             }
             CommandKind::Case { subject, arms } => {

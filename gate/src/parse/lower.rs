@@ -307,6 +307,10 @@ impl Reader<'_> {
             return None;
         }
         let span = self.place_of(start, end);
+        // Most commands of a long text are short; what their lists have to spare adds up.
+        if simple.words.len() < 3 {
+            simple.words.shrink_to_fit();
+        }
         self.settle(&mut simple.words);
         self.settle(&mut redirections);
         Some(Command { kind: CommandKind::Simple(simple), redirections, span })
