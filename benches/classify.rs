@@ -2,7 +2,6 @@
 //!
 //! Criterion measures each group; behind it a table gives the ratios, both sides measured in turn
 //! in the same run.
-#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::hint::black_box;
 use std::io::{self, Write as _};

@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = String::new();
     for (number, command) in commands.iter().cycle().take(LINES).enumerate() {
         let quoted = serde_json::to_string(command)?;
-        text.push_str(&format!("{{\"id\":{number},\"cmd\":{quoted}}}\n"));
+        let line = format!("{{\"id\":{number},\"cmd\":{quoted}}}\n");
+        text.push_str(&line);
     }
     std::fs::write(&path, text)?;
     let file = path.display().to_string();

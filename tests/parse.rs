@@ -408,7 +408,7 @@ impl Walk {
                     self.script(condition);
                     self.script(body);
                 }
-                for body in otherwise {
+                if let Some(body) = otherwise {
                     self.script(body);
                 }
             }
@@ -557,7 +557,7 @@ impl Walk {
             }
             Operation::Substring { offset, length } => {
                 self.word(offset);
-                for word in length {
+                if let Some(word) = length {
                     self.word(word);
                 }
             }

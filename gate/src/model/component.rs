@@ -225,7 +225,7 @@ impl Patterns {
         }
     }
 
-    /// Whether one of them [`matches`].
+    /// Whether one of them [`matches()`].
     pub fn matches(&self, part: &Part<'_>) -> Truth {
         self.any(part, |pattern| pattern.matches(part))
     }
