@@ -290,6 +290,8 @@ fn mutated() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn reading_is_total(text in any::<String>()) {
         let _ = parse(&text, &Limits::default());
