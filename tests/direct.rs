@@ -72,11 +72,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 2000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(crate::tries(2000))]
 
     #[test]
     fn the_tree_has_nothing_to_say_about_plain_generated_lines(text in line()) {

@@ -1,7 +1,7 @@
 //! Laws that hold for every text: total, deterministic, and no disguise makes a verdict milder.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::{TestCaseError, TestRunner};
 use shellgate::Gate;
 use shellgate::model::context::{Context, Preset};
 use shellgate::model::verdict::{Decision, Verdict};
@@ -10,11 +10,7 @@ use suite::case::{Case, cases};
 
 /// Runs a law without files of its own beside the sources.
 fn law(count: u32, run: impl Fn(&mut TestRunner)) {
-    run(&mut TestRunner::new(Config {
-        cases: count,
-        failure_persistence: None,
-        ..Config::default()
-    }));
+    run(&mut TestRunner::new(crate::tries(count)));
 }
 
 fn judge(command: &str) -> Verdict {

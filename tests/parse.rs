@@ -290,7 +290,7 @@ fn mutated() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::tries(256))]
 
     #[test]
     fn reading_is_total(text in any::<String>()) {

@@ -188,7 +188,7 @@ fn kinds_read_their_commands_and_nothing_else() {
 
 #[test]
 fn readers_are_total() {
-    use proptest::test_runner::{Config, TestRunner};
+    use proptest::test_runner::TestRunner;
     let kinds = [
         Kind::Script,
         Kind::Workflow,
@@ -248,7 +248,7 @@ fn readers_are_total() {
         "%",
     ]);
     let text = proptest::collection::vec(part, 0..24);
-    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(crate::tries(256));
     runner
         .run(&text, |parts| {
             let text = parts.concat();

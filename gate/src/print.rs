@@ -41,6 +41,12 @@ struct Printer<'s> {
     pending: Vec<(&'s HereDocument, bool)>,
 }
 
+/// The reserved words (POSIX.1-2024 XCU 2.4; Bash manual 3.2.1).
+const RESERVED: &[&str] = &[
+    "!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
+    "function", "if", "in", "select", "then", "time", "until", "while",
+];
+
 impl<'s> Printer<'s> {
     fn put(&mut self, text: &str) {
         self.text.push_str(text);
@@ -132,6 +138,18 @@ impl<'s> Printer<'s> {
 
     fn simple(&mut self, simple: &'s SimpleCommand, redirections: &'s [Redirection]) {
         let mut separator = "";
+        let mut redirections = redirections;
+        // A reserved word is an ordinary one only behind something else.
+        if simple.assignments.is_empty()
+            && let [first, ..] = simple.words.as_slice()
+            && let [Part::Literal(text, _)] = first.parts.as_slice()
+            && RESERVED.contains(&text.as_str())
+            && let Some((redirection, others)) = redirections.split_first()
+        {
+            self.redirection(redirection);
+            redirections = others;
+            separator = " ";
+        }
         for assignment in &simple.assignments {
             self.put(separator);
             self.assignment(assignment);
