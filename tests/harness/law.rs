@@ -137,7 +137,16 @@ fn is_all_known(said: &Explanation) -> bool {
 
 /// How many words are known exactly by the invocation that knows most; none where none matches.
 fn best(said: &Explanation, started: &Started) -> Option<usize> {
-    said.trace.invocations.iter().filter_map(|own| knows(own, started)).max()
+    let known = said.trace.invocations.iter().filter_map(|own| knows(own, started)).max();
+    known.or_else(|| carries(said, started).then_some(started.argv.len()))
+}
+
+/// Whether it is the shell that a program starts for a text that was followed: awk's `system` and
+/// its kin. What runs in it is judged on its own.
+fn carries(said: &Explanation, started: &Started) -> bool {
+    let [_, option, text] = started.argv.as_slice() else { return false };
+    let is_shell = started.path.ends_with("/sh") && option == "-c";
+    is_shell && said.trace.sources.iter().any(|own| own.origin.is_some() && own.text == *text)
 }
 
 fn knows(own: &Invocation, started: &Started) -> Option<usize> {
