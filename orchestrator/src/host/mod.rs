@@ -1,0 +1,4 @@
+//! Takes disk, environment and clock.
+//! Gives configuration, secrets, logs, records and the task database.
+//! May import task.
+//! Never decides anything.

@@ -1,0 +1,214 @@
+//! Takes a request: system text, history, tools; the provider's settings and its secret.
+//! Gives one stream of events, whoever answers; failures are events.
+//! May import task.
+//! Never runs a tool, judges a call, or contacts a host that is not configured or loopback.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::task::call::{RawCall, ToolSpec};
+use crate::task::settings::{Capabilities, Locality, ModelSettings, ReasoningLevel};
+
+/// What a model is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The system prompt.
+    pub system: String,
+    /// The history, oldest first.
+    pub messages: Vec<Message>,
+    /// Tools on offer, in order; may be empty.
+    pub tools: Vec<ToolSpec>,
+    /// At most this many output tokens.
+    pub max_output_tokens: Option<u64>,
+    /// Overrides the configured level.
+    pub reasoning: Option<ReasoningLevel>,
+}
+
+/// One entry of a history.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// From the person, or from us in the person's place.
+    User {
+        /// The text.
+        text: String,
+    },
+    /// From the model.
+    Assistant {
+        /// Its text; may be empty.
+        text: String,
+        /// Its calls, in its order.
+        calls: Vec<RawCall>,
+        /// What goes back only to the model that made it.
+        state: Option<ProviderState>,
+    },
+    /// What came of a call.
+    Tool {
+        /// The call's id.
+        call: String,
+        /// The tool's name.
+        name: String,
+        /// The text.
+        text: String,
+        /// Whether it failed.
+        failed: bool,
+    },
+}
+
+/// Something opaque that belongs to one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderState {
+    /// The configured id of the model that made it.
+    pub model: String,
+    /// The provider's own data.
+    pub data: Value,
+}
+
+/// A piece of an answer. After `Done` or `Failed` nothing follows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Text, not empty.
+    Text(String),
+    /// Visible reasoning, not empty.
+    Reasoning(String),
+    /// A whole call; calls follow all text.
+    Call(RawCall),
+    /// At most once.
+    State(ProviderState),
+    /// At most once.
+    Usage(TokenUsage),
+    /// The end.
+    Done(StopReason),
+    /// The end, too early.
+    Failed(ModelError),
+}
+
+/// Tokens of one turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenUsage {
+    /// Sent, cached ones included.
+    pub input: u64,
+    /// Received.
+    pub output: u64,
+    /// Read from the provider's cache, part of `input`.
+    pub cache_read: u64,
+    /// Written to the provider's cache, part of `input`.
+    pub cache_write: u64,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// It had said everything.
+    End,
+    /// It waits for its calls.
+    ToolCalls,
+    /// The output limit.
+    MaxTokens,
+    /// Anything else.
+    Other,
+}
+
+/// Why a model gave no whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError {
+    /// The kind.
+    pub kind: ModelErrorKind,
+    /// What happened, secrets redacted.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The HTTP status.
+    pub status: Option<u16>,
+    /// Milliseconds the provider asks to wait.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+/// The kind of a model's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModelErrorKind {
+    /// The key is missing or refused.
+    Auth,
+    /// Too many requests.
+    RateLimit,
+    /// Too much text.
+    ContextLength,
+    /// The provider does not understand the request, or the settings name nothing.
+    BadRequest,
+    /// The provider is at fault.
+    Server,
+    /// The connection is.
+    Network,
+    /// It took too long.
+    Timeout,
+    /// We stopped it.
+    Cancelled,
+    /// Anything else.
+    Unknown,
+}
+
+impl ModelErrorKind {
+    /// Its word, as it stands in failure reasons.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::RateLimit => "rate_limit",
+            Self::ContextLength => "context_length",
+            Self::BadRequest => "bad_request",
+            Self::Server => "server",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether trying again may help.
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::RateLimit | Self::Server | Self::Network | Self::Timeout)
+    }
+}
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    /// Input.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input read from a cache.
+    pub cache_read: f64,
+    /// Input written to a cache.
+    pub cache_write: f64,
+}
+
+/// One configured model.
+#[async_trait]
+pub trait ChatModel: Send + Sync {
+    /// Its settings.
+    fn settings(&self) -> &ModelSettings;
+
+    /// Where it runs.
+    fn locality(&self) -> Locality;
+
+    /// What it costs, where that is known.
+    fn price(&self) -> Option<Price>;
+
+    /// What it can do: probed, then overridden by what the person declared.
+    async fn capabilities(&self, cancel: &CancellationToken) -> Result<Capabilities, ModelError>;
+
+    /// Asks it. The stream ends with exactly one `Done` or `Failed`; dropping it stops the request.
+    fn stream(&self, request: Request, cancel: CancellationToken) -> mpsc::Receiver<Piece>;
+}

@@ -1,0 +1,1 @@
+//! The Desiide protocol, version 1.0.0.
