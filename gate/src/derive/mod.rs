@@ -581,16 +581,27 @@ impl<'a> Deriver<'a> {
             pieces if appended && pieces.contains(&Piece::Unknown(Unknown::Found)) => {
                 self.starts(actor.invocation)
             }
+            pieces if pieces.contains(&Piece::Unknown(Unknown::Listed)) => {
+                self.starts(actor.invocation)
+            }
             _ => Vec::new(),
         };
         if starts.is_empty() {
             return vec![self.path(text, &actor.directories)];
         }
         let alone = text.pieces().len() == 1;
-        let found = text.pieces().contains(&Piece::Unknown(Unknown::Found));
+        let found = text.pieces().iter().any(
+            |piece| matches!(piece, Piece::Unknown(Unknown::Found | Unknown::Listed)),
+        );
         // What a filter has made of the names may lead elsewhere.
         let passed = (!matches!(text.pieces().first(), Some(Piece::Unknown(Unknown::Item))))
             .then(|| self.path(text, &actor.directories));
+        // Folders that tools make again are all that it reaches.
+        if let Some(Object::Path(object)) = &passed
+            && object.places.get(Place::Generated) == Truth::Yes
+        {
+            return passed.into_iter().collect();
+        }
         starts
             .into_iter()
             .map(|start| {
@@ -610,9 +621,19 @@ impl<'a> Deriver<'a> {
     /// Start points of the find whose names an invocation is given, as their carrier or through a
     /// pipe.
     fn starts(&self, invocation: &Invocation) -> Vec<Text> {
-        let Some(carrier) = invocation.carrier else { return Vec::new() };
+        let Some(mut carrier) = invocation.carrier else { return Vec::new() };
         let get = |index: usize| self.trace.invocations.get(index);
         let is_find = |own: &&Invocation| own.name.as_deref() == Some("find");
+        // Wrappers between hand the names on.
+        for _ in 0..LANDINGS {
+            match get(carrier) {
+                Some(own) if !matches!(own.name.as_deref(), Some("find" | "xargs")) => {
+                    let Some(outer) = own.carrier else { break };
+                    carrier = outer;
+                }
+                _ => break,
+            }
+        }
         let find = match get(carrier) {
             Some(own) if is_find(&own) => Some(own),
             Some(own) if own.name.as_deref() == Some("xargs") => {
@@ -734,7 +755,7 @@ fn is_names(operand: &Field) -> bool {
     let mut unknown = text.pieces().iter().filter(|piece| matches!(piece, Piece::Unknown(_)));
     operand.arity == Arity::Many
         && (text.has_glob() || !text.prefix().is_empty())
-        && unknown.all(|piece| *piece == Piece::Unknown(Unknown::Item))
+        && unknown.all(|piece| matches!(piece, Piece::Unknown(Unknown::Item | Unknown::Listed)))
 }
 
 /// Whether a name behind the first of several at a position is at a place.

@@ -141,7 +141,10 @@ impl<'a> Paths<'a> {
             places = places.without(Place::Generated);
             object.places.join(&places);
         }
-        object.places.raise(Place::Generated, generated.and(object.named));
+        // A name that is found below a known directory cannot lead away from it.
+        let below = |piece: &Piece| !matches!(piece, Piece::Unknown(cause) if !cause.is_below());
+        let told = text.pieces().iter().all(below) && !text.prefix().is_empty();
+        object.places.raise(Place::Generated, generated.and(object.named.or(Truth::from(told))));
         object.emptied = self.emptied(text, directories);
         object
     }
@@ -284,8 +287,9 @@ impl<'a> Paths<'a> {
     fn inside(&self, walk: &Walk<'_>, rest: &[Part<'_>], places: &mut Places) {
         let generated = rest
             .iter()
+            .chain(walk.tail.as_ref())
             .any(|part| self.known.generated.iter().any(|name| component::is(part, name)));
-        places.raise(Place::Generated, Truth::from(generated && !walk.open));
+        places.raise(Place::Generated, Truth::from(generated));
         for glob in &self.known.control {
             places.raise(Place::Control, covers(walk.open, rest, glob));
         }

@@ -168,7 +168,7 @@ pub enum Unknown {
     /// the current one: no slash at its start, no `..`. A text of lines with such a piece stands for
     /// any number of them.
     Found,
-    /// As [`Self::Found`], a name directly in a directory, hidden ones and secrets included.
+    /// As [`Self::Found`], a name in a directory or below it, hidden ones and secrets included.
     Listed,
     /// A word of letters, digits and a few signs that begins with a letter or a digit and is no path
     /// that leads away: a revision, a branch, a date.

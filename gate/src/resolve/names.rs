@@ -110,36 +110,66 @@ impl Call<'_> {
             starts.push(Text::literal("."));
         }
         let rest: Vec<&str> = rest.map(|word| word.exact()).collect::<Option<_>>()?;
-        let mut patterns = Vec::new();
         let mut end = '\n';
-        let mut rest = rest.into_iter().peekable();
+        let mut branches = vec![Branch::default()];
+        let mut group: Option<Group> = None;
+        let mut depth = 0usize;
+        let mut rest = rest.into_iter();
         let mut negated = false;
         while let Some(word) = rest.next() {
+            let branch = branches.last_mut()?;
             match word {
                 "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex" => {
                     let value = rest.next()?;
-                    let pruned = rest.peek() == Some(&"-prune");
-                    if !negated && !pruned {
-                        patterns.push(if word.ends_with("regex") {
-                            ending(value.strip_suffix('$').unwrap_or(value)).map(|names| {
-                                names.iter().map(|name| pattern(name)).collect::<Option<Vec<_>>>()
-                            })??
-                        } else {
-                            let last = value.rsplit('/').next().unwrap_or(value);
-                            vec![pattern(last)?]
-                        });
+                    let own = if word.ends_with("regex") {
+                        ending(value.strip_suffix('$').unwrap_or(value)).map(|names| {
+                            names.iter().map(|name| pattern(name)).collect::<Option<Vec<_>>>()
+                        })??
+                    } else {
+                        let last = value.rsplit('/').next().unwrap_or(value);
+                        vec![pattern(last)?]
+                    };
+                    match &mut group {
+                        _ if negated => {}
+                        Some(group) => {
+                            group.guarded = true;
+                            group.patterns.extend(own);
+                        }
+                        None => branch.patterns.extend(own),
                     }
                     negated = false;
                 }
                 "!" | "-not" => negated = true,
-                "-print0" => {
-                    end = '\0';
+                "(" if negated => return None,
+                "(" => {
+                    depth += 1;
+                    group.get_or_insert_with(Group::default);
+                }
+                ")" => {
+                    depth = depth.checked_sub(1)?;
+                    if depth == 0
+                        && let Some(group) = group.take()
+                        && group.guarded
+                        && !group.open
+                    {
+                        branch.patterns.extend(group.patterns);
+                    }
+                }
+                "-o" | "-or" | "," => match &mut group {
+                    // An alternative without a name lets any name through.
+                    Some(group) => group.open |= !std::mem::take(&mut group.guarded),
+                    None => branches.push(Branch::default()),
+                },
+                "-print" | "-print0" => {
+                    branch.printed = true;
+                    if word == "-print0" {
+                        end = '\0';
+                    }
                     negated = false;
                 }
-                "(" if negated => return None,
-                "(" | ")" | "-a" | "-and" | "-o" | "-or" | "," | "-print" | "-prune" | "-xdev"
-                | "-mount" | "-depth" | "-daystart" | "-follow" | "-empty" | "-executable"
-                | "-readable" | "-writable" | "-true" | "-quit" => negated = false,
+                "-a" | "-and" | "-prune" | "-xdev" | "-mount" | "-depth" | "-daystart"
+                | "-follow" | "-empty" | "-executable" | "-readable" | "-writable" | "-true"
+                | "-quit" => negated = false,
                 "-type" | "-xtype" | "-size" | "-perm" | "-user" | "-group" | "-mtime"
                 | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-newer" | "-maxdepth"
                 | "-mindepth" | "-regextype" | "-links" => {
@@ -149,7 +179,15 @@ impl Call<'_> {
                 _ => return None,
             }
         }
-        below(&starts, &patterns.concat(), end)
+        // Without an action every branch prints.
+        let silent = branches.iter().any(|branch| branch.printed);
+        branches.retain(|branch| branch.printed || !silent);
+        let patterns = if branches.iter().any(|branch| branch.patterns.is_empty()) {
+            Vec::new()
+        } else {
+            branches.into_iter().flat_map(|branch| branch.patterns).collect()
+        };
+        below(&starts, &patterns, end)
     }
 
     /// `fd PATTERN DIR...`
@@ -697,6 +735,23 @@ impl Call<'_> {
     fn end(&self, null: &[&str]) -> char {
         if self.given(null) { '\0' } else { '\n' }
     }
+}
+
+/// A side of find's `-o`: the patterns a name must fit one of, where there are any, and whether it
+/// prints.
+#[derive(Default)]
+struct Branch {
+    patterns: Vec<Text>,
+    printed: bool,
+}
+
+/// A bracket of find's: its patterns; whether the alternative at hand has one, and whether one before
+/// has none.
+#[derive(Default)]
+struct Group {
+    patterns: Vec<Text>,
+    guarded: bool,
+    open: bool,
 }
 
 fn line(piece: Piece) -> Text {

@@ -5,7 +5,7 @@ use crate::model::trace::{Carried, Doubt, Reading};
 use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth, Unknown};
 use crate::resolve::grammar::words::{
-    base_name, command, is_stream, on_path, on_text, program, replace,
+    command, is_stream, on_path, on_text, program, replace,
 };
 
 /// How many start points are followed into a carried command.
@@ -160,11 +160,6 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
                 if inner.is_empty() {
                     continue;
                 }
-                if deletes(&inner) {
-                    for start in &starts {
-                        delete(start, start, reading);
-                    }
-                }
                 if carried.len() > COMMANDS || starts.len() > STARTS {
                     let limit = Text::unknown(Unknown::Limit);
                     carried.push(program(Language::Shell, limit, CodePlace::Operand, site));
@@ -199,34 +194,6 @@ fn delete(start: &Field, word: &Field, reading: &mut Reading) {
     reading.deeds.push(deed);
 }
 
-/// Whether a carried command is known to remove or empty what it is given.
-fn deletes(inner: &[Field]) -> bool {
-    let mut names = inner.iter().filter_map(base_name);
-    let is_wrapper = |name: &str| {
-        matches!(
-            name,
-            "sudo" | "doas" | "env" | "nice" | "command" | "busybox" | "ionice" | "nohup"
-        )
-    };
-    let mut name = names.next();
-    while name.as_deref().is_some_and(is_wrapper) {
-        name = names.next();
-    }
-    matches!(
-        name.as_deref(),
-        Some(
-            "rm" | "unlink"
-                | "rmdir"
-                | "shred"
-                | "truncate"
-                | "srm"
-                | "wipe"
-                | "trash"
-                | "gio-trash"
-        )
-    )
-}
-
 /// The carried commands for what lies below one start point; `names` are the last parts it can have,
 /// or nothing where any name is possible.
 fn run(inner: &[Field], start: &Field, names: &[Text], in_directory: bool) -> Vec<Carried> {
@@ -235,7 +202,7 @@ fn run(inner: &[Field], start: &Field, names: &[Text], in_directory: bool) -> Ve
     if !start.text.has_unknown() && !start.text.fill("").ends_with('/') {
         below.push_str("/");
     }
-    below.push(Piece::Unknown(Unknown::Item));
+    below.push(Piece::Unknown(Unknown::Listed));
     let items: Vec<Text> = if names.is_empty() {
         vec![below.clone()]
     } else {
@@ -271,6 +238,7 @@ fn names(expression: &[&Field]) -> Vec<Text> {
     let mut group: Vec<Text> = Vec::new();
     let mut pure = true;
     let mut negated = false;
+    let mut acted = false;
     let mut words = expression.iter();
     while let Some(word) = words.next() {
         let name = word.exact().unwrap_or_default();
@@ -282,7 +250,7 @@ fn names(expression: &[&Field]) -> Vec<Text> {
             }
             ")" => {
                 depth = depth.saturating_sub(1);
-                if depth == 0 && pure && !group.is_empty() {
+                if depth == 0 && pure && !acted && !group.is_empty() {
                     found = std::mem::take(&mut group);
                 }
                 negated = false;
@@ -299,13 +267,23 @@ fn names(expression: &[&Field]) -> Vec<Text> {
                 };
                 if depth > 0 {
                     group.push(pattern);
-                } else if !negated {
+                } else if !negated && !acted {
                     found = vec![pattern];
                 }
                 negated = false;
             }
-            // Behind an action the tests no longer guard it.
-            name if name.starts_with("-exec") || name.starts_with("-ok") => break,
+            // Behind an action the tests no longer guard it; another branch may yet follow.
+            name if name.starts_with("-exec") || name.starts_with("-ok") => {
+                acted = true;
+                let mut before = "";
+                for word in words.by_ref() {
+                    let word = word.exact().unwrap_or_default();
+                    if word == ";" || (word == "+" && before == "{}") {
+                        break;
+                    }
+                    before = word;
+                }
+            }
             name => {
                 pure = false;
                 negated = false;
@@ -445,7 +423,7 @@ mod tests {
         assert_eq!(reading("a b -exec cp -t /x {} +").1, ["cp -t /x a/…", "cp -t /x b/…"]);
         assert_eq!(
             reading("/ -exec rm {} + -print"),
-            (vec!["delete /".into()], vec!["rm /…".into()])
+            (none.clone(), vec!["rm /…".into()])
         );
         assert_eq!(reading(". -fprintf out %p -fls l").0, ["write out", "write l"]);
         assert_eq!(reading(". -newermt yesterday").0, none);
@@ -453,5 +431,13 @@ mod tests {
         assert_eq!(reading("a ( -name x -o -name y ) -exec rm {} +").1, ["rm a/…/x", "rm a/…/y"]);
         assert_eq!(reading("a ! -name x -exec rm {} +").1, ["rm a/…"]);
         assert_eq!(reading("a -name x -o -exec rm {} +").1, ["rm a/…"]);
+        assert_eq!(
+            reading("a -name x -exec ls {} ; -o -exec rm {} +").1,
+            ["ls a/…", "rm a/…"]
+        );
+        assert_eq!(
+            reading("a ( -name x -exec ls {} ; -o -exec rm {} + )").1,
+            ["ls a/…", "rm a/…"]
+        );
     }
 }

@@ -246,12 +246,6 @@ pub(super) fn replace(text: &Text, from: &str, to: &Text) -> Text {
     out
 }
 
-/// The last part of a path that is known.
-pub(super) fn base_name(word: &Field) -> Option<String> {
-    let text = word.exact()?;
-    Some(text.rsplit('/').next().unwrap_or(text).to_owned())
-}
-
 /// Words of shell text that needs no shell: known characters split at blanks, quotes removed.
 /// `None` where a character has a meaning that only the shell can give it.
 pub(super) fn plain_words(text: &Text, site: Site) -> Option<Vec<Field>> {
