@@ -160,7 +160,12 @@ fn knows(own: &Invocation, started: &Started) -> Option<usize> {
     let named = [first.as_str(), started.path.as_str(), last]
         .into_iter()
         .any(|word| fits(&name.text, word));
-    if !named || !fit_all(rest, words) {
+    // xargs starts its command once without names where its input has none.
+    let without_names = || {
+        own.via.last().is_some_and(|name| name == "xargs")
+            && rest.get(..words.len()).is_some_and(|rest| fit_all(rest, words))
+    };
+    if !named || !(fit_all(rest, words) || without_names()) {
         return None;
     }
     let exact = 1 + rest

@@ -231,6 +231,7 @@ fn utility() -> Value {
                 "appends": flag("Further words are put behind it."),
                 "placeholder": text("A word that is replaced."),
                 "placeholder_option": text("The option that names that word."),
+                "program_option": text("The option whose value is the program."),
             }))),
             "recursive": texts("Options that reach everything below."),
             "force": texts("Options that override a safeguard."),

@@ -181,6 +181,16 @@ impl<'a> Deriver<'a> {
         if ascii || actor.invocation.shadowed {
             return;
         }
+        let from_network = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Network));
+        if word.text.pieces().iter().any(from_network) {
+            let object = Object::Code {
+                language: Language::Shell,
+                place: CodePlace::Value,
+                known: false,
+                network: Truth::Yes,
+            };
+            self.push(actor, EffectKind::Execute, object, Truth::Yes, word.site);
+        }
         let exact = word.text.exact();
         if exact.is_none_or(|word| word.contains('/')) && word.text.prefix().contains('/') {
             let object = self.path(&word.text, &actor.directories);
@@ -590,9 +600,10 @@ impl<'a> Deriver<'a> {
             return vec![self.path(text, &actor.directories)];
         }
         let alone = text.pieces().len() == 1;
-        let found = text.pieces().iter().any(
-            |piece| matches!(piece, Piece::Unknown(Unknown::Found | Unknown::Listed)),
-        );
+        let found = text
+            .pieces()
+            .iter()
+            .any(|piece| matches!(piece, Piece::Unknown(Unknown::Found | Unknown::Listed)));
         // What a filter has made of the names may lead elsewhere.
         let passed = (!matches!(text.pieces().first(), Some(Piece::Unknown(Unknown::Item))))
             .then(|| self.path(text, &actor.directories));

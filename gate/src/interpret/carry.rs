@@ -60,7 +60,14 @@ impl Runner<'_> {
             Carried::Command { words, assignments, scope, directory, takes_input, .. } => {
                 let transparent = call.builtins && TRANSPARENT.contains(&name);
                 let tainted = self.stdin().text().is_some_and(is_from_network);
-                let fields = if tainted { words.into_iter().map(spoil).collect() } else { words };
+                let fields: Vec<Field> =
+                    if tainted { words.into_iter().map(spoil).collect() } else { words };
+                // env fills in variables by itself (`-S '${NAME}'`).
+                let fields = if name == "env" {
+                    fields.into_iter().map(|field| self.filled(field)).collect()
+                } else {
+                    fields
+                };
                 let mut prefix = call.prefix.clone();
                 prefix.extend(assignments);
                 let site = fields
@@ -159,6 +166,26 @@ impl Runner<'_> {
                 Outcome::default()
             }
         }
+    }
+
+    /// A word in which variables with one value stand as that value.
+    fn filled(&self, mut field: Field) -> Field {
+        let value = |name: &str| {
+            let value = super::flow::scalar(&self.state.variable(name)?.value());
+            value.is_exact().then_some(value)
+        };
+        let mut text = Text::empty();
+        for piece in field.text.pieces() {
+            match piece {
+                Piece::Unknown(Unknown::Parameter(name)) => match value(name) {
+                    Some(value) => text.extend(&value),
+                    None => text.push(piece.clone()),
+                },
+                other => text.push(other.clone()),
+            }
+        }
+        field.text = text;
+        field
     }
 
     /// A program that a connection starts reads the connection.

@@ -247,6 +247,7 @@ pack_fields!(CarrySpec {
     appends,
     placeholder,
     placeholder_option,
+    program_option,
 });
 pack_fields!(VariableSpec { name, class, programs, plain });
 pack_fields!(Judgement { rules, labels, knowledge });

@@ -183,6 +183,7 @@ struct CarryEntry {
     appends: bool,
     placeholder: Option<String>,
     placeholder_option: Option<String>,
+    program_option: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -428,6 +429,10 @@ fn check(
             placeholder: carry.placeholder,
             placeholder_option: match carry.placeholder_option {
                 Some(name) => names.resolve(at, "placeholder_option", vec![name])?.pop(),
+                None => None,
+            },
+            program_option: match carry.program_option {
+                Some(name) => names.resolve(at, "program_option", vec![name])?.pop(),
                 None => None,
             },
         });

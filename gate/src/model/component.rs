@@ -287,25 +287,21 @@ pub fn is(component: &Part<'_>, name: &str) -> bool {
     component.exact() == Some(name)
 }
 
-/// Whether it stands for every name in its directory (`*`, `?*`, `[!.]*`, `**`).
+/// Whether it stands for every name in its directory (`*`, `?*`, `[!.]*`, `**`), or for every hidden
+/// one (`.*`, which some shells take for `..` too).
 pub fn is_everything(component: &Part<'_>) -> Truth {
     let Part::Mixed(component) = component else { return Truth::No };
     let mut many = false;
-    let mut hidden = false;
     for (index, piece) in component.pieces().iter().enumerate() {
         match piece {
             Piece::Glob(Glob::Any | Glob::Deep) => many = true,
             Piece::Glob(Glob::One) => {}
             Piece::Glob(Glob::Set(set)) if set.starts_with("[!") || set.starts_with("[^") => {}
-            Piece::Literal(text) if index == 0 && text == "." => hidden = true,
+            Piece::Literal(text) if index == 0 && text == "." => {}
             _ => return Truth::No,
         }
     }
-    match (many, hidden) {
-        (true, false) => Truth::Yes,
-        (true, true) => Truth::Maybe,
-        _ => Truth::No,
-    }
+    Truth::from(many)
 }
 
 /// Atoms of a component; none where it is longer than any name.

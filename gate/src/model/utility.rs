@@ -249,6 +249,9 @@ pub struct CarrySpec {
     pub placeholder: Option<String>,
     /// The option that sets the placeholder (`-I`).
     pub placeholder_option: Option<String>,
+    /// The option whose value is the program, the words being its arguments
+    /// (`start-stop-daemon --exec`); without it nothing is carried.
+    pub program_option: Option<String>,
 }
 
 named! {
@@ -328,6 +331,8 @@ named! {
         Ed = "ed",
         /// Commands of a debugger
         Debugger = "debugger",
+        /// Commands of dc
+        Dc = "dc",
         /// Another language
         Other = "other",
     }
@@ -408,6 +413,8 @@ named! {
         Shell = "shell",
         /// Verbs of cloud command lines (aws, gcloud, az, ...): what the last verb says.
         Cloud = "cloud",
+        /// Addresses of socat: files and commands.
+        Socat = "socat",
         /// curl and wget: outputs, uploads.
         Transfer = "transfer",
         /// Literal shell calls in one-liners of other languages.

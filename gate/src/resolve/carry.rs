@@ -153,7 +153,7 @@ fn has_effect(spec: &OptionSpec, kind: EffectKind) -> bool {
     spec.effects.contains(&kind)
 }
 
-/// The value of the last option that changes the directory.
+/// The value of the last option or operand that changes the directory.
 fn directory(scene: &Scene<'_>, reading: &Reading) -> Option<Text> {
     let mut found = None;
     for option in &reading.options {
@@ -162,6 +162,13 @@ fn directory(scene: &Scene<'_>, reading: &Reading) -> Option<Text> {
             && let Some(value) = &option.value
         {
             found = Some(value.text.clone());
+        }
+    }
+    for (index, operand) in reading.operands.iter().enumerate() {
+        if operand_spec(scene.utility, reading, index).is_some_and(|spec| {
+            spec.kind == ValueKind::Directory && spec.effects.contains(&EffectKind::Enter)
+        }) {
+            found = Some(operand.text.clone());
         }
     }
     found
@@ -397,6 +404,9 @@ impl Carrier<'_> {
             spec(self.scene, option).is_some_and(|spec| {
                 matches!(spec.kind, ValueKind::Code | ValueKind::Command)
                     || (spec.kind == ValueKind::Script && has_effect(spec, EffectKind::Execute))
+                    // It runs what the project has, or tells about itself.
+                    || has_effect(spec, EffectKind::Build)
+                    || has_effect(spec, EffectKind::State)
             })
         });
         if given {
@@ -444,6 +454,11 @@ impl Carrier<'_> {
             .position(|word| word.exact().is_some_and(|word| spec.until.iter().any(|u| u == word)))
         {
             words.truncate(end);
+        }
+        if let Some(name) = &spec.program_option {
+            let program = self.reading.option(name).and_then(|option| option.value.clone());
+            let Some(program) = program else { return };
+            words.insert(0, program);
         }
         let carrier = Carrier {
             scene: self.scene,

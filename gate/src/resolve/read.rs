@@ -118,7 +118,10 @@ impl<'a> Reader<'a> {
                     self.operand(field);
                 }
                 Some('-') => match field.exact() {
-                    Some("-") => self.operand(field),
+                    Some("-") => match self.find("-") {
+                        Some(spec) => self.take(spec, "-", None, field),
+                        None => self.operand(field),
+                    },
                     Some("--") => self.ended = true,
                     _ if self.enter(field) => {}
                     _ => self.option(field),
@@ -130,15 +133,42 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Outcome {
-        let alone = self.fields.len() == self.named + 1;
+        let alone = self.fields.len() == self.named + 1 || self.names_a_group();
         if alone
             && let Some(word) = self.fields.last().and_then(Field::exact)
-            && self.entry().is_some_and(|entry| entry.inert.iter().any(|inert| inert == word))
+            && self.prints_about_itself(word)
         {
             self.reading.inert = true;
             self.reading.doubts.clear();
         }
         Outcome { chain: self.chain, reading: self.reading, tail: self.tail }
+    }
+
+    /// Whether all words but the last begin the name of a sub-command and the last asks for help
+    /// (`gh pr --help`).
+    fn names_a_group(&self) -> bool {
+        let words: Option<Vec<&str>> = self.fields.iter().map(Field::exact).collect();
+        let Some((&"--help", words)) = words.as_deref().and_then(<[&str]>::split_last) else {
+            return false;
+        };
+        let rest = words.get(self.named..).unwrap_or_default();
+        let begins = |name: &String| name.starts_with(&format!("{} ", rest.join(" ")));
+        !rest.is_empty()
+            && self.entry().is_some_and(|entry| {
+                entry.requires_subcommand
+                    && entry
+                        .subcommands
+                        .iter()
+                        .filter_map(|id| self.catalog.get(*id))
+                        .any(|below| begins(&below.name) || below.aliases.iter().any(begins))
+            })
+    }
+
+    /// Whether the word, alone, prints something about the utility or its sub-command; `--help` does
+    /// so for every sub-command of a utility that knows it.
+    fn prints_about_itself(&self, word: &str) -> bool {
+        let lists = |entry: &Utility| entry.inert.iter().any(|inert| inert == word);
+        self.entry().is_some_and(lists) || (word == "--help" && self.entries().any(lists))
     }
 
     /// The entries in force, innermost first.

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::span::Site;
 use crate::model::trace::{Carried, DeedObject, Reading};
-use crate::model::utility::Language;
-use crate::model::value::{Field, Text, Unknown};
+use crate::model::utility::{CarryScope, Language};
+use crate::model::value::{Field, Piece, Text, Unknown};
 use crate::resolve::grammar::words::{
-    Options, code_file, deed, is_stream, known, on_path, on_text, program, script, settle, split,
+    Options, code_file, command, deed, is_stream, known, on_path, on_text, program, script, settle,
+    split,
 };
 
 const OPTIONS: Options = Options {
@@ -122,6 +123,9 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
             if !text_of_command.prefix().is_empty() {
                 carried.push(script(text_of_command, CodePlace::Operand, text.site));
             }
+        }
+        for (lines, reader) in found.fed {
+            carried.push(fed(&lines, &reader, text.site));
         }
         for (kind, path) in found.files {
             push_file(kind, path, text.site, reading);
@@ -360,6 +364,42 @@ impl Variables {
         }
     }
 
+    /// What `print` or `printf` writes: constants, and fields of the input between them.
+    fn lines(&self, tokens: &[Token]) -> Text {
+        let input = || Text::unknown(Unknown::Input);
+        let known = self.value(tokens);
+        let told = known.exact().is_some_and(|text| !text.is_empty() && !text.contains('%'));
+        if told {
+            return known;
+        }
+        let mut out = Text::empty();
+        for token in tokens {
+            match token {
+                Token::Text(text) => {
+                    for (at, part) in text.split('%').enumerate() {
+                        if at > 0 {
+                            out.extend(&input());
+                        }
+                        let part = if at > 0 {
+                            part.trim_start_matches(|c: char| {
+                                c.is_ascii_digit() || "-+ #.*".contains(c)
+                            })
+                        } else {
+                            part
+                        };
+                        let skip =
+                            if at > 0 { part.chars().next().map_or(0, char::len_utf8) } else { 0 };
+                        out.push_str(part.get(skip..).unwrap_or_default());
+                    }
+                }
+                Token::Sign(",") => out.push_str(" "),
+                Token::Sign("(" | ")") | Token::Line => {}
+                _ => out.extend(&input()),
+            }
+        }
+        if tokens.is_empty() { input() } else { out }
+    }
+
     /// The value of a concatenation.
     fn value(&self, tokens: &[Token]) -> Text {
         let tokens = match tokens {
@@ -401,26 +441,48 @@ fn is_balanced(tokens: &[Token]) -> bool {
     depth == 0
 }
 
+/// A command with what is printed into it on its standard input.
+fn fed(lines: &Text, reader: &Text, site: Site) -> Carried {
+    let mut line = Text::literal("printf '%s\\n' '");
+    for piece in lines.pieces() {
+        match piece {
+            Piece::Literal(literal) => line.push_str(&literal.replace('\'', "'\\''")),
+            other => line.push(other.clone()),
+        }
+    }
+    line.push_str("' | ");
+    line.extend(reader);
+    let word = |text| Field { text, site, quoted: true, ..Field::default() };
+    let words = vec![word(Text::literal("sh")), word(Text::literal("-c")), word(line)];
+    command(words, CarryScope::Local)
+}
+
 /// What a program runs and opens.
 #[derive(Debug, Default)]
 struct Found {
     runs: bool,
     commands: Vec<Text>,
+    /// What is printed, and the command it is printed into.
+    fed: Vec<(Text, Text)>,
     files: Vec<(EffectKind, Text)>,
 }
 
 fn scan(tokens: &[Token], variables: &Variables) -> Found {
     let mut found = Found::default();
     let mut depth = 0usize;
-    // The depth of brackets at which a print statement stands, while one is open.
+    // The depth of brackets at which a print statement stands, while one is open; what follows it.
     let mut print: Option<usize> = None;
+    let mut printed = 0;
     for (at, token) in tokens.iter().enumerate() {
         let behind = tokens.get(at + 1..).unwrap_or_default();
         match token {
             Token::Sign("(" | "[") => depth += 1,
             Token::Sign(")" | "]") => depth = depth.saturating_sub(1),
             Token::Sign(";" | "{" | "}") | Token::Line => print = None,
-            Token::Name(name) if name == "print" || name == "printf" => print = Some(depth),
+            Token::Name(name) if name == "print" || name == "printf" => {
+                print = Some(depth);
+                printed = at + 1;
+            }
             Token::Name(name) if name == "system" && behind.first() == Some(&Token::Sign("(")) => {
                 found.runs = true;
                 found.commands.push(variables.value(group(behind)));
@@ -444,7 +506,12 @@ fn scan(tokens: &[Token], variables: &Variables) -> Found {
             },
             Token::Sign(sign @ (">" | ">>")) if print == Some(depth) => {
                 let kind = if *sign == ">" { EffectKind::Write } else { EffectKind::Append };
-                found.files.push((kind, variables.value(until_end(behind, false))));
+                let path = match until_end(behind, false) {
+                    // The file is called by the number.
+                    [Token::Number] => Text::unknown(Unknown::Plain),
+                    path => variables.value(path),
+                };
+                found.files.push((kind, path));
                 print = None;
             }
             Token::Sign("|" | "|&") => {
@@ -456,7 +523,12 @@ fn scan(tokens: &[Token], variables: &Variables) -> Found {
                 } else {
                     until_end(behind, false)
                 };
-                found.commands.push(variables.value(command));
+                let command = variables.value(command);
+                if !is_read && print == Some(depth) && !command.prefix().is_empty() {
+                    let lines = tokens.get(printed..at).unwrap_or_default();
+                    found.fed.push((variables.lines(lines), command.clone()));
+                }
+                found.commands.push(command);
             }
             _ => {}
         }

@@ -19,13 +19,18 @@ pub(super) fn read(reading: &mut Reading) {
         .cloned()
         .collect();
     let subcommand: Vec<String> = reading.subcommand.clone();
+    let verbs = |word: &Field| word.exact().is_some_and(|word| verb(word).is_some());
+    let single = words.iter().filter(|word| verbs(word)).count() < 2;
     let spoken = subcommand
         .iter()
         .flat_map(|name| name.split(' '))
         .map(|name| (name.to_owned(), None))
         .chain(words.iter().filter_map(|word| Some((word.exact()?.to_owned(), Some(word.site)))));
     for (word, site) in spoken {
-        let Some(kind) = verb(&word) else { continue };
+        // `gcloud run services list`: the first word is a product that is called like a verb.
+        let Some(kind) = verb(&word).filter(|_| word != "run" || site.is_none() || single) else {
+            continue;
+        };
         let site = site.or(words.first().map(|word| word.site)).unwrap_or_default();
         if let Some(kind) = kind {
             reading.deeds.push(deed(kind, DeedObject::None, site));

@@ -4,9 +4,7 @@ use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::trace::{Carried, Doubt, Reading};
 use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth, Unknown};
-use crate::resolve::grammar::words::{
-    command, is_stream, on_path, on_text, program, replace,
-};
+use crate::resolve::grammar::words::{command, is_stream, on_path, on_text, program, replace};
 
 /// How many start points are followed into a carried command.
 const STARTS: usize = 16;
@@ -421,23 +419,14 @@ mod tests {
         assert_eq!(reading("-delete").0, ["delete ."]);
         assert_eq!(reading("/etc -exec chmod 777 {} ;").1, ["chmod 777 /etc/…"]);
         assert_eq!(reading("a b -exec cp -t /x {} +").1, ["cp -t /x a/…", "cp -t /x b/…"]);
-        assert_eq!(
-            reading("/ -exec rm {} + -print"),
-            (none.clone(), vec!["rm /…".into()])
-        );
+        assert_eq!(reading("/ -exec rm {} + -print"), (none.clone(), vec!["rm /…".into()]));
         assert_eq!(reading(". -fprintf out %p -fls l").0, ["write out", "write l"]);
         assert_eq!(reading(". -newermt yesterday").0, none);
         assert_eq!(reading("a -name *.o -exec rm {} +").1, ["rm a/…/*.o"]);
         assert_eq!(reading("a ( -name x -o -name y ) -exec rm {} +").1, ["rm a/…/x", "rm a/…/y"]);
         assert_eq!(reading("a ! -name x -exec rm {} +").1, ["rm a/…"]);
         assert_eq!(reading("a -name x -o -exec rm {} +").1, ["rm a/…"]);
-        assert_eq!(
-            reading("a -name x -exec ls {} ; -o -exec rm {} +").1,
-            ["ls a/…", "rm a/…"]
-        );
-        assert_eq!(
-            reading("a ( -name x -exec ls {} ; -o -exec rm {} + )").1,
-            ["ls a/…", "rm a/…"]
-        );
+        assert_eq!(reading("a -name x -exec ls {} ; -o -exec rm {} +").1, ["ls a/…", "rm a/…"]);
+        assert_eq!(reading("a ( -name x -exec ls {} ; -o -exec rm {} + )").1, ["ls a/…", "rm a/…"]);
     }
 }

@@ -25,6 +25,7 @@ mod rsync;
 mod schedule;
 mod sed;
 mod shell;
+mod socat;
 mod sql;
 mod ssh;
 mod tar;
@@ -94,5 +95,6 @@ pub fn read(
         Grammar::Rsync => rsync::read(scene.name, words, reading, carried),
         Grammar::Transfer => transfer::read(scene.name, reading, carried),
         Grammar::Cloud => cloud::read(reading),
+        Grammar::Socat => socat::read(reading, carried),
     }
 }

@@ -3,7 +3,7 @@
 //! The code stays code that nobody has read; what is found here only adds to that. A call counts
 //! by its name and constant arguments, wherever it stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::span::Site;
@@ -12,7 +12,7 @@ use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Field, Piece, Text, Truth, Unknown};
 use crate::resolve::grammar::Scene;
 use crate::resolve::grammar::code::codes;
-use crate::resolve::grammar::words::{command, known, on_text, script};
+use crate::resolve::grammar::words::{command, known, on_text, program, script};
 
 /// Tokens that are read of one piece of code.
 const TOKENS: usize = 8_000;
@@ -34,6 +34,10 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
                 }
             });
         }
+        if found.runs_what_it_fetches {
+            let text = Text::unknown(Unknown::Network);
+            carried.push(program(code.language, text, CodePlace::Value, code.site));
+        }
         for (kind, path, recursive) in found.files {
             push(kind, path, recursive, code.site, reading);
         }
@@ -54,7 +58,7 @@ fn on_known(line: &str) -> Text {
 
 /// Shell text in languages whose commands stand on lines of their own: `shell TEXT` and `!TEXT` of
 /// debuggers, `!TEXT` of ed behind an address or one of its reading and writing commands, `exec` and
-/// `spawn` of Tcl and expect.
+/// `spawn` of Tcl and expect, `!TEXT` of dc.
 fn command_lines(code: &str, language: Language) -> Vec<&str> {
     let lines = code.split(['\n', ';']).map(str::trim).take(TOKENS);
     match language {
@@ -88,6 +92,13 @@ fn command_lines(code: &str, language: Language) -> Vec<&str> {
                 Some(rest.trim_end_matches([']', '}', ')', '"']))
             })
             .collect(),
+        // What stands behind `!` goes to the system, but for `!<`, `!=` and `!>`.
+        Language::Dc => code
+            .lines()
+            .take(TOKENS)
+            .filter_map(|line| line.split_once('!').map(|(_, rest)| rest))
+            .filter(|rest| !rest.starts_with(['<', '=', '>']))
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -108,6 +119,8 @@ enum Run {
 struct Found {
     runs: Vec<Run>,
     files: Vec<(EffectKind, Text, bool)>,
+    /// Whether what comes over the network becomes code.
+    runs_what_it_fetches: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +137,8 @@ enum Token {
 fn scan(code: &str, language: Language) -> Found {
     let tokens = Lexer { chars: code.chars().peekable(), language }.tokens();
     let mut variables: BTreeMap<String, Option<Text>> = BTreeMap::new();
-    let mut found = Found::default();
+    let mut found =
+        Found { runs_what_it_fetches: runs_what_it_fetches(&tokens, language), ..Found::default() };
     for (at, token) in tokens.iter().enumerate() {
         let behind = tokens.get(at + 1..).unwrap_or_default();
         match token {
@@ -153,6 +167,130 @@ fn scan(code: &str, language: Language) -> Found {
         }
     }
     found
+}
+
+/// Whether a statement that runs text as code has in it a call that reads from the network, or a name
+/// that an earlier such statement gave a value.
+fn runs_what_it_fetches(tokens: &[Token], language: Language) -> bool {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut depth = 0usize;
+    let ends = |token: &Token| {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(token, Token::Sign(';' | '\n'))
+    };
+    for statement in tokens.split(ends) {
+        let words = || statement.iter().enumerate();
+        let fetched = words().any(|(at, token)| match token {
+            Token::Name(name) => {
+                let first = name.split(['.', ':', '-']).next().unwrap_or(name);
+                names.contains(first.trim_start_matches('$'))
+                    || fetches(name, statement.get(at + 1..).unwrap_or_default())
+            }
+            _ => false,
+        });
+        if !fetched {
+            continue;
+        }
+        if words().any(|(_, token)| matches!(token, Token::Name(name) if evaluates(name, language)))
+        {
+            return true;
+        }
+        for (at, token) in words() {
+            let Token::Name(name) = token else { continue };
+            let before = at.checked_sub(1).and_then(|at| statement.get(at));
+            let named = matches!(before, Some(Token::Name(word)) if word == "as" || word == "for");
+            if named || statement.get(at + 1) == Some(&Token::Sign('=')) {
+                names.insert(name.trim_start_matches('$'));
+            }
+        }
+    }
+    false
+}
+
+/// Whether a call of that name reads from the network; some do so only with a URL.
+fn fetches(name: &str, behind: &[Token]) -> bool {
+    const CALLS: &[&str] =
+        &["urlopen", "fetch", "curl_exec", "axios", "got", "wget", "httpGet", "get_response"];
+    const MODULES: &[&str] = &[
+        "requests.",
+        "httpx.",
+        "urllib.",
+        "urllib3.",
+        "aiohttp.",
+        "axios.",
+        "Net::HTTP",
+        "LWP",
+        "HTTP::Tiny",
+        "HTTParty.",
+        "Faraday.",
+        "HTTPoison.",
+        "Req.",
+        "http.get",
+        "https.get",
+        "http.request",
+        "https.request",
+        "socket.",
+        "URI.open",
+        "URI.parse",
+        "HTTP.get",
+    ];
+    const OPENERS: &[&str] = &[
+        "open",
+        "file_get_contents",
+        "fopen",
+        "get",
+        "getstore",
+        "readLines",
+        "url",
+        "read",
+        "readfile",
+        "download",
+        "request",
+        "source",
+        "include",
+        "require",
+        "import",
+        "load",
+    ];
+    let method = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    let url = || {
+        behind.iter().take(3).any(|token| {
+            let Token::Text(text) = token else { return false };
+            ["http:", "https:", "ftp:"].iter().any(|scheme| text.prefix().starts_with(scheme))
+        })
+    };
+    CALLS.contains(&method)
+        || MODULES.iter().any(|module| name.contains(module))
+        || (OPENERS.contains(&method) && url())
+}
+
+/// Whether a name, called or handed on, makes text into code that runs.
+fn evaluates(name: &str, language: Language) -> bool {
+    let method = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    let is_bare = name == method;
+    match method {
+        "eval" => {
+            is_bare
+                || ["globalThis.", "global.", "window.", "Kernel.", "binding.", "builtins."]
+                    .iter()
+                    .any(|owner| name.starts_with(owner))
+        }
+        // Elsewhere it matches a pattern or asks a database.
+        "exec" if language == Language::JavaScript => name.contains("child_process"),
+        "exec" => is_bare,
+        "load" => is_bare && language == Language::Lua,
+        "assert" => is_bare && language == Language::Php,
+        "source" => is_bare && language == Language::Other,
+        "Function" => language == Language::JavaScript,
+        "instance_eval" | "class_eval" | "module_eval" | "eval_string" | "include_string"
+        | "runInThisContext" | "runInNewContext" | "runInContext" | "loadstring" | "dostring"
+        | "create_function" | "system" | "popen" | "shell_exec" | "passthru" | "execSync" => true,
+        _ => false,
+    }
 }
 
 /// What a call of a known name does with its arguments.
@@ -205,6 +343,9 @@ fn call(name: &str, method: &str, language: Language) -> Option<Call> {
         }
         "run" | "call" if matches!(language, Language::Python) && is_bare => Call::Run,
         "script" if language == Language::AppleScript => Call::Run,
+        "command" if name == "Sys.command" => Call::Run,
+        "shell" if name == "System.shell" || name == "shell" => Call::Run,
+        "system2" | "system_cmd" => Call::Run,
         "shell-command" | "shell-command-to-string" | "async-shell-command" => Call::Run,
         "delete-directory" => Call::DeleteTree,
         "delete-file" => Call::Delete,
@@ -223,6 +364,7 @@ fn call(name: &str, method: &str, language: Language) -> Option<Call> {
         | "remove_dir"
         | "remove_entry_secure" => Call::DeleteTree,
         "rmSync" | "rm" if js || name.contains("fs.") => Call::DeleteTree,
+        "rm" | "unlink" if language == Language::Other => Call::DeleteTree,
         "remove" | "unlink" | "rmdir" | "unlinkSync" | "rmdirSync" | "rm_f" if !is_bare || !js => {
             Call::Delete
         }
@@ -253,6 +395,11 @@ fn apply(call: Call, arguments: &[Value], found: &mut Found) {
         Call::Run => match arguments {
             [Value::List(words), ..] if !words.is_empty() => {
                 found.runs.push(Run::Words(words.clone()));
+            }
+            [Value::Text(name), Value::List(words), ..] if !words.is_empty() => {
+                let mut all = vec![name.clone()];
+                all.extend(words.iter().cloned());
+                found.runs.push(Run::Words(all));
             }
             [Value::Text(_), Value::Text(_), ..] => found.runs.push(Run::Words(texts)),
             [Value::Text(text), ..] if !text.prefix().is_empty() => {
@@ -351,7 +498,10 @@ enum Value {
 /// stands before the first string of a Perl `open` is skipped.
 fn arguments(tokens: &[Token], variables: &BTreeMap<String, Option<Text>>) -> Vec<Value> {
     let (mut rest, bracket) = match tokens {
-        [Token::Sign('('), rest @ ..] => (rest, true),
+        // `File.rm_rf!(...)`: the mark belongs to the name.
+        [Token::Sign('('), rest @ ..] | [Token::Sign('!'), Token::Sign('('), rest @ ..] => {
+            (rest, true)
+        }
         rest => (rest, false),
     };
     let mut out = Vec::new();
@@ -488,7 +638,9 @@ impl Lexer<'_> {
                 '`' => {
                     let text = self.string(c, false);
                     out.push(match self.language {
-                        Language::Perl | Language::Ruby | Language::Php => Token::Command(text),
+                        Language::Perl | Language::Ruby | Language::Php | Language::Other => {
+                            Token::Command(text)
+                        }
                         _ => Token::Text(text),
                     });
                 }

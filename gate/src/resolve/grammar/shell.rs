@@ -21,7 +21,11 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
     let rest: Vec<Field> = scene.fields.iter().skip(shell.at).cloned().collect();
     let mut result = shell.reading;
     let given = |name: &str| result.option(name).is_some();
-    let (code, input, checks) = (given("-c"), given("-s"), given("-n"));
+    let checks = given("-n") && !given("+n") && !given("-i");
+    let (code, input) = (given("-c"), given("-s"));
+    if !checks {
+        result.options.retain(|option| option.name != "-n");
+    }
     let mut words = rest.into_iter();
     if code {
         let text = words.next();

@@ -15,7 +15,8 @@ const CALLS: usize = 64;
 /// Reads the code of a database client.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
     let codes = codes(scene, reading);
-    report(scene, &codes, carried);
+    let told = codes.iter().filter(|code| !only_shows(code)).cloned().collect::<Vec<_>>();
+    report(scene, &told, carried);
     for code in &codes {
         let text = known(&code.text).unwrap_or_else(|| code.text.fill(" "));
         if destroys(&text) {
@@ -27,6 +28,74 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         server_programs(&text, code, carried);
         local_files(&text, code, reading);
     }
+}
+
+/// Whether code is nothing but commands of the client that show what is there, or how it is shown.
+fn only_shows(code: &Code) -> bool {
+    const SHOWS: &[&str] = &[
+        ".tables",
+        ".table",
+        ".schema",
+        ".databases",
+        ".indexes",
+        ".indices",
+        ".fullschema",
+        ".help",
+        ".show",
+        ".headers",
+        ".header",
+        ".mode",
+        ".width",
+        ".separator",
+        ".nullvalue",
+        ".stats",
+        ".timer",
+        ".eqp",
+        ".explain",
+        ".changes",
+        ".dbinfo",
+        ".bail",
+        ".limit",
+        ".vfsinfo",
+        ".version",
+        ".quit",
+        ".exit",
+        ".maxrows",
+        ".columns",
+        ".rows",
+        "\\d",
+        "\\d+",
+        "\\dt",
+        "\\dt+",
+        "\\dn",
+        "\\dn+",
+        "\\di",
+        "\\di+",
+        "\\dv",
+        "\\df",
+        "\\du",
+        "\\dx",
+        "\\ds",
+        "\\dp",
+        "\\dT",
+        "\\l",
+        "\\l+",
+        "\\list",
+        "\\conninfo",
+        "\\timing",
+        "\\x",
+        "\\q",
+    ];
+    code.text.exact().is_some_and(|text| {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+        lines.peek().is_some()
+            && lines.all(|line| {
+                let words = line.split([' ', '\t']);
+                words.clone().next().is_some_and(|head| SHOWS.contains(&head))
+                    // psql takes further commands in the same line, and runs what is in backquotes.
+                    && words.skip(1).all(|word| !word.contains(['\\', '`', '|']))
+            })
+    })
 }
 
 /// A command of the client itself.

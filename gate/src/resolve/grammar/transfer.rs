@@ -54,6 +54,11 @@ pub(super) fn read(program_name: &str, reading: &mut Reading, carried: &mut Vec<
     for option in options.iter().filter(|option| is(option, &["-K", "--config"])) {
         carried.push(code_file(Language::Other, option.site));
     }
+    for option in options.iter().filter(|option| is(option, &["-w", "--write-out"])) {
+        if let Some(value) = &option.value {
+            write_out(value, reading);
+        }
+    }
     let place = last(&["--output-dir"]);
     let named: Vec<Field> = options
         .iter()
@@ -74,6 +79,26 @@ pub(super) fn read(program_name: &str, reading: &mut Reading, carried: &mut Vec<
         for url in &urls {
             output(url, place.as_ref(), reading);
         }
+    }
+}
+
+/// `%output{FILE}` and `%output{>>FILE}` send the rest of the text into a file.
+fn write_out(value: &Field, reading: &mut Reading) {
+    let text = known(&value.text).unwrap_or_else(|| value.text.fill("\u{1}"));
+    for part in text.split("%output{").skip(1) {
+        let name = part.split('}').next().unwrap_or_default();
+        let (kind, name) = match name.strip_prefix(">>") {
+            Some(name) => (EffectKind::Append, name),
+            None => (EffectKind::Write, name),
+        };
+        let mut path = Text::empty();
+        for (at, piece) in name.split('\u{1}').enumerate() {
+            if at > 0 {
+                path.extend(&Text::unknown(Unknown::Joined));
+            }
+            path.push_str(piece);
+        }
+        reading.deeds.push(on_text(kind, path, value.site));
     }
 }
 
