@@ -243,10 +243,6 @@ fn heard(agent: &str, reply: &Reply) -> Result<Heard, String> {
             if value == json!({}) {
                 return Ok(Heard::Nothing);
             }
-            if value.get("review") == Some(&json!(true)) {
-                full(fields(&value, &["review", "context"])?[1])?;
-                return Ok(Heard::Question);
-            }
             let parts = fields(&value, &["cancel", "errorMessage"])?;
             full(parts[1])?;
             if parts[0] == true { Ok(Heard::Refusal) } else { Err("no cancel".into()) }

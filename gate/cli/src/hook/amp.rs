@@ -16,6 +16,7 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["Read"],
     write: &["create_file", "edit_file"],
+    other: &["*"],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {

@@ -22,6 +22,7 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["view_file"],
     write: &["write_to_file", "replace_file_content"],
+    other: &["list_dir", "grep_search", "find_by_name", "search_web", "read_url_content", "mcp_*"],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {

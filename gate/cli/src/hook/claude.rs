@@ -22,6 +22,35 @@ pub const TOOLS: Tools = Tools {
     foreign: &["PowerShell"],
     read: &["Read"],
     write: &["Write", "Edit", "MultiEdit", "NotebookEdit"],
+    other: &[
+        "Agent",
+        "Task",
+        "Task*",
+        "AskUserQuestion",
+        "BashOutput",
+        "KillShell",
+        "KillBash",
+        "ExitPlanMode",
+        "EnterPlanMode",
+        "Glob",
+        "Grep",
+        "LS",
+        "NotebookRead",
+        "SlashCommand",
+        "Skill",
+        "TodoWrite",
+        "TodoRead",
+        "WebFetch",
+        "WebSearch",
+        "ListMcpResourcesTool",
+        "ReadMcpResourceTool",
+        "ToolSearch",
+        "LSP",
+        "EnterWorktree",
+        "ExitWorktree",
+        "SendMessage",
+        "mcp__*",
+    ],
 };
 
 /// The call of a payload of the Claude family with these tools.
@@ -34,17 +63,7 @@ pub fn call(payload: &Value, tools: &Tools) -> Result<Call, Misread> {
         "PermissionRequest" => Event::Other,
         other => return Err(Misread(format!("the event `{other}` is none of ours"))),
     };
-    let name = form::need(payload, "tool_name")?;
-    let input = payload
-        .get("tool_input")
-        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
-    Ok(Call {
-        event,
-        acts: tools.acts(name, input)?,
-        cwd: form::directory(payload, "cwd"),
-        workspaces: Vec::new(),
-        session: None,
-    })
+    Ok(Call { event, ..form::call(payload, tools, &["cwd"])? })
 }
 
 fn read(payload: &Value) -> Result<Call, Misread> {

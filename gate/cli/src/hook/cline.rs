@@ -1,5 +1,6 @@
-//! Cline: the file hook `PreToolUse` (github.com/cline/cline). Only the command-line program can be
-//! told to ask; the editor's form is answered with a cancel.
+//! Cline: the file hook `PreToolUse` (github.com/cline/cline). Its program can be told `review`, and
+//! yet runs the call where tools are approved on their own, as they are by default (seen in 3.0.65);
+//! so an ask is a cancel in both forms.
 
 use serde_json::{Value, json};
 use shellgate::model::verdict::Decision;
@@ -7,15 +8,16 @@ use shellgate::model::verdict::Decision;
 use crate::hook::form::{self, Tools};
 use crate::hook::{Advice, Agent, Call, Event, Misread, Reply};
 
-/// The adapter. The editor's form is the main one, as the stricter of the two.
+/// The adapter.
 pub const AGENT: Agent =
-    Agent { name: "cline", title: "Cline", asks: &[Event::Other], separates: false, read, say };
+    Agent { name: "cline", title: "Cline", asks: &[], separates: false, read, say };
 
 const TOOLS: Tools = Tools {
     shell: &["run_commands", "execute_command"],
     foreign: &[],
-    read: &["read_file"],
-    write: &["write_to_file", "replace_in_file"],
+    read: &["read_file", "read_files"],
+    write: &["write_to_file", "replace_in_file", "editor"],
+    other: &["*"],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
@@ -45,11 +47,8 @@ fn read(payload: &Value) -> Result<Call, Misread> {
     })
 }
 
-fn say(event: Event, advice: Option<&Advice>, _: bool) -> Reply {
+fn say(_: Event, advice: Option<&Advice>, _: bool) -> Reply {
     let value = match advice {
-        Some(advice) if advice.decision == Decision::Ask && event == Event::Other => {
-            json!({ "review": true, "context": advice.model })
-        }
         Some(advice) if advice.decision >= Decision::Ask => {
             json!({ "cancel": true, "errorMessage": advice.model })
         }

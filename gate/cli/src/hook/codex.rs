@@ -14,7 +14,21 @@ use crate::hook::{Act, Advice, Agent, Call, Event, Misread, Reply, claude};
 pub const AGENT: Agent =
     Agent { name: "codex", title: "Codex CLI", asks: &[Event::Other], separates: false, read, say };
 
-const TOOLS: Tools = Tools { shell: &["Bash"], foreign: &[], read: &[], write: &[] };
+const TOOLS: Tools = Tools {
+    shell: &["Bash"],
+    foreign: &[],
+    read: &[],
+    write: &[],
+    other: &[
+        "view_image",
+        "update_plan",
+        "web_search",
+        "request_user_input",
+        "spawn_agent",
+        "wait",
+        "mcp__*",
+    ],
+};
 
 /// What stands before the path of a file in a patch.
 const MARKS: &[&str] =

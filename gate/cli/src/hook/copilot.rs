@@ -24,12 +24,13 @@ const TOOLS: Tools = Tools {
     foreign: &["powershell"],
     read: &["view"],
     write: &["create", "edit"],
+    other: &["*"],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
     if payload.get("toolName").is_none() && payload.get("tool_name").is_some() {
         // The event spelled `PreToolUse` comes in the form of Claude Code.
-        return claude::call(payload, &claude::TOOLS);
+        return claude::call(payload, &Tools { other: TOOLS.other, ..claude::TOOLS });
     }
     let name = form::need(payload, "toolName")?;
     let input = match payload.get("toolArgs") {

@@ -15,20 +15,28 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["view"],
     write: &["edit", "multiedit", "write"],
+    other: &[
+        "ls",
+        "glob",
+        "grep",
+        "fetch",
+        "agentic_fetch",
+        "web_fetch",
+        "web_search",
+        "sourcegraph",
+        "agent",
+        "todos",
+        "lsp_*",
+        "job_output",
+        "job_kill",
+        "mcp_*",
+    ],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
-    let name = form::need(payload, "tool_name")?;
-    let input = payload
-        .get("tool_input")
-        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
-    Ok(Call {
-        event: Event::Main,
-        acts: TOOLS.acts(name, input)?,
-        cwd: form::directory(input, "working_dir").or_else(|| form::directory(payload, "cwd")),
-        workspaces: Vec::new(),
-        session: None,
-    })
+    let call = form::call(payload, &TOOLS, &["cwd"])?;
+    let own = payload.get("tool_input").and_then(|input| form::directory(input, "working_dir"));
+    Ok(Call { cwd: own.or(call.cwd), ..call })
 }
 
 fn say(_: Event, advice: Option<&Advice>, approve: bool) -> Reply {

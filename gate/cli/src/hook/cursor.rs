@@ -16,6 +16,18 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["Read"],
     write: &["Write", "StrReplace", "Delete", "EditNotebook"],
+    other: &[
+        "Grep",
+        "Glob",
+        "LS",
+        "SemanticSearch",
+        "WebSearch",
+        "WebFetch",
+        "Task",
+        "TodoWrite",
+        "ReadLints",
+        "MCP:*",
+    ],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {

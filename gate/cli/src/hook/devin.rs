@@ -11,8 +11,24 @@ use crate::hook::{Advice, Agent, Call, Event, Misread, Reply, claude};
 pub const AGENT: Agent =
     Agent { name: "devin", title: "Devin CLI", asks: &[Event::Other], separates: false, read, say };
 
-const TOOLS: Tools =
-    Tools { shell: &["exec"], foreign: &[], read: &["read"], write: &["edit", "write"] };
+const TOOLS: Tools = Tools {
+    shell: &["exec"],
+    foreign: &[],
+    read: &["read"],
+    write: &["edit", "write"],
+    other: &[
+        "grep",
+        "glob",
+        "ls",
+        "think",
+        "webfetch",
+        "websearch",
+        "todo_write",
+        "ask_user_question",
+        "skill",
+        "mcp__*",
+    ],
+};
 
 fn read(payload: &Value) -> Result<Call, Misread> {
     claude::call(payload, &TOOLS)

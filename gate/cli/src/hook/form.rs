@@ -5,7 +5,7 @@ use shellgate::model::fact::EffectKind;
 use shellgate::model::verdict::Decision;
 
 use crate::hook::text::quoted;
-use crate::hook::{Act, Advice, Misread, Reply};
+use crate::hook::{Act, Advice, Call, Event, Misread, Reply};
 
 /// Tools of an agent that matter.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,17 @@ pub struct Tools {
     pub read: &'static [&'static str],
     /// Those that change one.
     pub write: &'static [&'static str],
+    /// Those that do neither; a `*` at the end stands for any rest. `*` alone is for agents that ask
+    /// about the tools of every server too: there a tool that is not listed counts by what it
+    /// carries. Elsewhere one that carries nothing is a misread, which asks.
+    pub other: &'static [&'static str],
 }
+
+/// A tool that is not listed changes what it names where its name has one of these in it.
+const CHANGING: &[&str] = &[
+    "write", "edit", "create", "delete", "remove", "move", "rename", "patch", "replace", "insert",
+    "append", "save", "put", "copy", "upload",
+];
 
 /// Names that file tools give to their path.
 const PATHS: &[&str] = &[
@@ -37,43 +47,87 @@ const COMMANDS: &[&str] = &["command", "cmd", "CommandLine", "command_line", "co
 
 impl Tools {
     /// What a call of the tool `name` with this input would do; nothing for a tool that has
-    /// nothing to do with shells and files. A tool that is not listed and yet carries a command
-    /// is taken for a shell.
+    /// nothing to do with shells and files. A tool that is not listed is taken for a shell where it
+    /// carries a command, and for a file tool where it names a path.
     ///
     /// # Errors
-    /// When a listed tool lacks what it must have.
+    /// When a listed tool lacks what it must have, and for a tool that is not known where every tool
+    /// should be.
     pub fn acts(&self, name: &str, input: &Value) -> Result<Vec<Act>, Misread> {
-        if self.shell.contains(&name) {
+        let listed = |names: &[&str]| names.contains(&name);
+        if listed(self.shell) {
             return commands(input)
                 .map(|texts| texts.into_iter().map(Act::Command).collect())
                 .ok_or_else(|| Misread(format!("`{name}` is called without a command")));
         }
-        if self.foreign.contains(&name) {
+        if listed(self.foreign) {
             return commands(input)
                 .map(|texts| texts.into_iter().map(Act::Foreign).collect())
                 .ok_or_else(|| Misread(format!("`{name}` is called without a command")));
         }
-        let kind = if self.read.contains(&name) {
-            EffectKind::Read
-        } else if self.write.contains(&name) {
+        if listed(self.read) {
+            return Ok(files(input, EffectKind::Read));
+        }
+        if listed(self.write) {
             // Editors of several agents have one tool for both, told apart by a word.
             let views = input.get("command").and_then(Value::as_str) == Some("view");
-            if views { EffectKind::Read } else { EffectKind::Write }
-        } else {
-            return Ok(commands(input)
-                .map_or_else(Vec::new, |texts| texts.into_iter().map(Act::Command).collect()));
-        };
-        let paths: Vec<Act> = PATHS
-            .iter()
-            .filter_map(|key| input.get(key).and_then(Value::as_str))
-            .filter(|path| !path.is_empty())
-            .map(|path| Act::File { path: path.to_owned(), kind })
-            .collect();
-        if paths.is_empty() && kind == EffectKind::Write {
-            return Err(Misread(format!("`{name}` is called without a path")));
+            let acts = files(input, if views { EffectKind::Read } else { EffectKind::Write });
+            return if acts.is_empty() && !views {
+                Err(Misread(format!("`{name}` is called without a path")))
+            } else {
+                Ok(acts)
+            };
         }
-        Ok(paths)
+        let left_alone = self.other.iter().any(|other| match other.strip_suffix('*') {
+            Some(start) => !start.is_empty() && name.starts_with(start),
+            None => *other == name,
+        });
+        if left_alone {
+            return Ok(Vec::new());
+        }
+        if let Some(texts) = commands(input) {
+            return Ok(texts.into_iter().map(Act::Command).collect());
+        }
+        let lower = name.to_ascii_lowercase();
+        let changes = CHANGING.iter().any(|word| lower.contains(word));
+        let acts = files(input, if changes { EffectKind::Write } else { EffectKind::Read });
+        if acts.is_empty() && !self.other.contains(&"*") {
+            return Err(Misread(format!("the tool `{name}` is not known")));
+        }
+        Ok(acts)
     }
+}
+
+/// The files that an input names.
+fn files(input: &Value, kind: EffectKind) -> Vec<Act> {
+    let lists = ["files", "paths"].iter().filter_map(|key| input.get(key)?.as_array()).flatten();
+    let listed = lists.filter_map(|one| one.as_str().or_else(|| one.get("path")?.as_str()));
+    PATHS
+        .iter()
+        .filter_map(|key| input.get(key).and_then(Value::as_str))
+        .chain(listed)
+        .filter(|path| !path.is_empty())
+        .map(|path| Act::File { path: path.to_owned(), kind })
+        .collect()
+}
+
+/// The call of a payload with `tool_name` and `tool_input`; the directory stands at one of these
+/// keys.
+///
+/// # Errors
+/// When one of the two is not there, or as [`Tools::acts`].
+pub fn call(payload: &Value, tools: &Tools, places: &[&str]) -> Result<Call, Misread> {
+    let name = need(payload, "tool_name")?;
+    let input = payload
+        .get("tool_input")
+        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
+    Ok(Call {
+        event: Event::Main,
+        acts: tools.acts(name, input)?,
+        cwd: places.iter().find_map(|key| directory(payload, key)),
+        workspaces: Vec::new(),
+        session: None,
+    })
 }
 
 /// The commands of a shell tool's input: a text, a list of words, or a list of commands. Several

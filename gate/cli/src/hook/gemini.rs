@@ -16,28 +16,38 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["read_file"],
     write: &["write_file", "replace"],
+    other: &[
+        "list_directory",
+        "glob",
+        "search_file_content",
+        "grep_search",
+        "google_web_search",
+        "web_fetch",
+        "save_memory",
+        "write_todos",
+        "ask_user",
+        "activate_skill",
+        "get_internal_docs",
+        "enter_plan_mode",
+        "exit_plan_mode",
+        "codebase_investigator",
+        "cli_help",
+        "mcp_*",
+    ],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
-    let name = form::need(payload, "tool_name")?;
-    let input = payload
-        .get("tool_input")
-        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
-    let cwd = form::directory(payload, "cwd");
+    let call = form::call(payload, &TOOLS, &["cwd"])?;
     // The tool may name a directory of its own, from the current one.
-    let inner = ["dir_path", "directory"].iter().find_map(|key| input.get(key)?.as_str());
-    let place = match (inner, &cwd) {
+    let inner = ["/tool_input/dir_path", "/tool_input/directory"]
+        .iter()
+        .find_map(|key| payload.pointer(key)?.as_str());
+    let cwd = match (inner, call.cwd) {
         (Some(path), _) if path.starts_with('/') => Some(path.to_owned()),
         (Some(path), Some(cwd)) if !path.is_empty() => Some(format!("{cwd}/{path}")),
-        _ => cwd.clone(),
+        (_, cwd) => cwd,
     };
-    Ok(Call {
-        event: Event::Main,
-        acts: TOOLS.acts(name, input)?,
-        cwd: place,
-        workspaces: Vec::new(),
-        session: None,
-    })
+    Ok(Call { cwd, ..call })
 }
 
 fn say(_: Event, advice: Option<&Advice>, _: bool) -> Reply {

@@ -16,20 +16,22 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &[],
     write: &["developer__text_editor", "developer__write", "developer__edit"],
+    other: &[
+        "developer__analyze",
+        "developer__tree",
+        "developer__screen_capture",
+        "developer__list_windows",
+        "developer__image_processor",
+        "memory__*",
+        "todo__*",
+        "skills__*",
+        "extensionmanager__*",
+        "chatrecall__*",
+    ],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
-    let name = form::need(payload, "tool_name")?;
-    let input = payload
-        .get("tool_input")
-        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
-    Ok(Call {
-        event: Event::Main,
-        acts: TOOLS.acts(name, input)?,
-        cwd: form::directory(payload, "working_dir"),
-        workspaces: Vec::new(),
-        session: None,
-    })
+    form::call(payload, &TOOLS, &["working_dir"])
 }
 
 fn say(_: Event, advice: Option<&Advice>, _: bool) -> Reply {

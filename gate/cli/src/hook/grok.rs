@@ -15,6 +15,7 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["Read", "read_file"],
     write: &["Write", "Edit", "write_file", "edit_file"],
+    other: &["*"],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {

@@ -14,20 +14,22 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["fs_read"],
     write: &["fs_write"],
+    other: &[
+        "grep",
+        "glob",
+        "web_search",
+        "web_fetch",
+        "thinking",
+        "todo_list",
+        "knowledge",
+        "introspect",
+        "report_issue",
+        "@*",
+    ],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
-    let name = form::need(payload, "tool_name")?;
-    let input = payload
-        .get("tool_input")
-        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
-    Ok(Call {
-        event: Event::Main,
-        acts: TOOLS.acts(name, input)?,
-        cwd: form::directory(payload, "cwd"),
-        workspaces: Vec::new(),
-        session: None,
-    })
+    form::call(payload, &TOOLS, &["cwd"])
 }
 
 fn say(_: Event, advice: Option<&Advice>, _: bool) -> Reply {

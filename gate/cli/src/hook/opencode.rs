@@ -11,8 +11,13 @@ use crate::hook::{Advice, Agent, Call, Event, Misread, Reply};
 pub const AGENT: Agent =
     Agent { name: "opencode", title: "opencode", asks: &[], separates: false, read, say };
 
-const TOOLS: Tools =
-    Tools { shell: &["bash"], foreign: &[], read: &["read"], write: &["write", "edit"] };
+const TOOLS: Tools = Tools {
+    shell: &["bash"],
+    foreign: &[],
+    read: &["read"],
+    write: &["write", "edit"],
+    other: &["*"],
+};
 
 /// The call that a plugin of ours sends: `tool`, `input`, `cwd`, `workspaces`.
 ///

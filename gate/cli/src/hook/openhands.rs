@@ -15,20 +15,11 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &[],
     write: &["file_editor", "str_replace_editor"],
+    other: &["*"],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {
-    let name = form::need(payload, "tool_name")?;
-    let input = payload
-        .get("tool_input")
-        .ok_or_else(|| Misread("the payload has no `tool_input`".into()))?;
-    Ok(Call {
-        event: Event::Main,
-        acts: TOOLS.acts(name, input)?,
-        cwd: ["cwd", "working_dir"].iter().find_map(|key| form::directory(payload, key)),
-        workspaces: Vec::new(),
-        session: None,
-    })
+    form::call(payload, &TOOLS, &["cwd", "working_dir"])
 }
 
 fn say(_: Event, advice: Option<&Advice>, _: bool) -> Reply {

@@ -20,6 +20,23 @@ const TOOLS: Tools = Tools {
     foreign: &[],
     read: &["read_file"],
     write: &["write_file", "replace", "edit"],
+    other: &[
+        "list_directory",
+        "glob",
+        "grep_search",
+        "search_file_content",
+        "web_fetch",
+        "web_search",
+        "save_memory",
+        "todo_write",
+        "task",
+        "agent",
+        "skill",
+        "exit_plan_mode",
+        "lsp",
+        "ask_user_question",
+        "mcp__*",
+    ],
 };
 
 fn read(payload: &Value) -> Result<Call, Misread> {

@@ -4,11 +4,9 @@
 import { spawnSync } from "node:child_process";
 
 const program = PROGRAM;
-const judged = new Set(["Bash", "shell_command", "Read", "create_file", "edit_file"]);
 
 export default function (amp: any) {
   amp.on("tool.call", async (event: any, ctx: any) => {
-    if (!judged.has(event.tool)) return { action: "allow" };
     const run = spawnSync(program, ["hook", "amp"], {
       input: JSON.stringify({
         cwd: process.cwd(),

@@ -4,11 +4,9 @@
 import { spawnSync } from "node:child_process";
 
 const program = PROGRAM;
-const judged = new Set(["bash", "read", "write", "edit"]);
 
 export const Shellgate = async ({ directory, worktree }) => ({
   "tool.execute.before": async (input, output) => {
-    if (!judged.has(input.tool)) return;
     const payload = JSON.stringify({
       sessionID: input.sessionID,
       cwd: directory,
