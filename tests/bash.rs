@@ -9,7 +9,7 @@ use suite::campaign::{Plan, Structure, corpus, run, structures};
 
 /// The place to run candidates in; none where a person left it out.
 #[expect(clippy::panic, reason = "without the sandbox the tests must fail and say why")]
-fn sandbox() -> Option<&'static Sandbox> {
+pub(crate) fn sandbox() -> Option<&'static Sandbox> {
     static SANDBOX: OnceLock<Option<Sandbox>> = OnceLock::new();
     SANDBOX
         .get_or_init(|| {
@@ -31,7 +31,15 @@ fn sandbox() -> Option<&'static Sandbox> {
 #[test]
 fn a_slice_of_the_campaign_breaks_no_law() {
     let Some(sandbox) = sandbox() else { return };
-    let plan = Plan { seed: 2026, count: 3_000, corpus: corpus(), shrink: false, class: None };
+    let plan = Plan {
+        seed: 2026,
+        count: 3_000,
+        corpus: corpus(),
+        shrink: false,
+        class: None,
+        first: false,
+        aloud: false,
+    };
     let report = run(sandbox, Gate::builtin(), &plan).unwrap();
     say(&report.lines().join("\n"));
     let finds: Vec<String> = report

@@ -12,6 +12,7 @@
 )]
 
 mod bash;
+mod brush;
 mod corpus;
 mod direct;
 #[cfg(test)]

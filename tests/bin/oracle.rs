@@ -4,13 +4,16 @@ use std::process::ExitCode;
 
 use shellgate::Gate;
 use suite::bash::{Sandbox, say};
+#[cfg(feature = "broken-rules")]
+use suite::campaign::Find;
 use suite::campaign::{Plan, corpus, run, structures};
 use suite::generate::Class;
-use suite::law::judge;
+use suite::law::{Law, judge};
 
 const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink] [--inexact]
        oracle --one COMMAND    what bash and the gate make of one command
-       oracle --corpus         the structure law on every line of the corpus";
+       oracle --corpus         the structure law on every line of the corpus
+       oracle --break RULE|all [--count N]    with the feature broken-rules: how soon a broken rule is found";
 
 fn main() -> ExitCode {
     match work(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -24,11 +27,20 @@ fn main() -> ExitCode {
 }
 
 fn work(arguments: &[String]) -> Result<bool, String> {
-    let mut plan = Plan { seed: 1, count: 20_000, corpus: corpus(), shrink: true, class: None };
+    let mut plan = Plan {
+        seed: 1,
+        count: 20_000,
+        corpus: corpus(),
+        shrink: true,
+        class: None,
+        first: false,
+        aloud: true,
+    };
     let mut words = arguments.iter();
     let mut one = None;
     let mut lines = false;
     let mut inexact = false;
+    let mut broken = None;
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
         match word.as_str() {
@@ -42,10 +54,14 @@ fn work(arguments: &[String]) -> Result<bool, String> {
             "--no-shrink" => plan.shrink = false,
             "--one" => one = Some(value()?.clone()),
             "--corpus" => lines = true,
+            "--break" => broken = Some(value()?.clone()),
             _ => return Err(USAGE.to_owned()),
         }
     }
     let sandbox = Sandbox::open().map_err(|error| error.to_string())?;
+    if let Some(name) = broken {
+        return break_rules(&sandbox, &name, &plan);
+    }
     if let Some(command) = one {
         return look(&sandbox, &command);
     }
@@ -61,10 +77,9 @@ fn work(arguments: &[String]) -> Result<bool, String> {
         return Ok(good);
     }
     let report = run(&sandbox, Gate::builtin(), &plan).map_err(|error| error.to_string())?;
-    for find in &report.finds {
-        say(&format!("{} {} {}", find.number, find.candidate.class.name(), find.violation));
-        say(&format!("  shrunk {:?}", find.shrunk));
-        say(&format!("  from   {:?}", find.candidate.text));
+    // The others were printed when they were made.
+    for find in report.finds.iter().filter(|find| find.violation.law == Law::Structure) {
+        say(&format!("{find}"));
     }
     if inexact {
         for (number, text, programs) in &report.inexact {
@@ -75,6 +90,45 @@ fn work(arguments: &[String]) -> Result<bool, String> {
         say(&line);
     }
     Ok(report.finds.is_empty())
+}
+
+/// Breaks one rule of expansion after the other and says how soon the campaign finds it.
+#[cfg(feature = "broken-rules")]
+fn break_rules(sandbox: &Sandbox, name: &str, plan: &Plan) -> Result<bool, String> {
+    use shellgate::expand::broken::{Rule, break_rule};
+    let rules: Vec<Rule> =
+        Rule::ALL.into_iter().filter(|rule| name == "all" || rule.name() == name).collect();
+    if rules.is_empty() {
+        let names = Rule::ALL.map(Rule::name).join(", ");
+        return Err(format!("no rule `{name}`; there are: all, {names}"));
+    }
+    let plan = Plan {
+        count: plan.count.min(2_000),
+        shrink: false,
+        first: true,
+        aloud: false,
+        ..plan.clone()
+    };
+    let mut good = true;
+    for rule in rules {
+        break_rule(Some(rule));
+        let report = run(sandbox, Gate::builtin(), &plan).map_err(|error| error.to_string())?;
+        break_rule(None);
+        if let Some(find) = report.finds.first() {
+            let Find { number, candidate, violation, .. } = find;
+            say(&format!("{}: found by candidate {}: {violation}", rule.name(), number + 1));
+            say(&format!("  {:?}", candidate.text));
+        } else {
+            say(&format!("{}: NOT FOUND in {} candidates", rule.name(), report.judged));
+            good = false;
+        }
+    }
+    Ok(good)
+}
+
+#[cfg(not(feature = "broken-rules"))]
+fn break_rules(_: &Sandbox, _: &str, _: &Plan) -> Result<bool, String> {
+    Err("no rule can be broken: build with --features broken-rules".into())
 }
 
 fn look(sandbox: &Sandbox, command: &str) -> Result<bool, String> {

@@ -11,9 +11,11 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,7 +70,7 @@ const RECORD_BYTES: u64 = 4 << 20;
 /// Bytes of output that are read where output is wanted.
 const OUTPUT_BYTES: u64 = 8 << 20;
 /// The account a candidate runs as when the suite runs as root; it needs no entry anywhere.
-const ACCOUNT: &str = "64999";
+const ACCOUNT: u32 = 64_999;
 
 /// Why there is no sandbox.
 #[derive(Debug)]
@@ -172,8 +174,7 @@ impl Sandbox {
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let record = self.root.join("records").join(number.to_string());
-        let mut command = self.outer();
-        command.arg("strace");
+        let mut command = self.outer("strace");
         command.args([
             "-f",
             "--seccomp-bpf",
@@ -208,9 +209,27 @@ impl Sandbox {
     ///
     /// When the sandbox cannot be started any more.
     pub fn pretty(&self, texts: &[String]) -> Result<Vec<Option<String>>, SandboxError> {
+        let chunks: Vec<&[String]> = texts.chunks(100).collect();
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(BTreeMap::new());
+        let workers = thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
+        thread::scope(|scope| {
+            for _ in 0..workers.min(chunks.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(chunk) = chunks.get(at) else { return };
+                        let printed = self.pretty_chunk(chunk);
+                        if let Ok(mut done) = done.lock() {
+                            done.insert(at, printed);
+                        }
+                    }
+                });
+            }
+        });
         let mut out = Vec::new();
-        for chunk in texts.chunks(200) {
-            out.extend(self.pretty_chunk(chunk)?);
+        for printed in done.into_inner().unwrap_or_default().into_values() {
+            out.extend(printed?);
         }
         Ok(out)
     }
@@ -225,9 +244,9 @@ impl Sandbox {
         }
         // Without a status of its own a text that bash stops reading half way would look short.
         let script = "cd /texts; i=0; while [ $i -lt $1 ]; do \
-            timeout 2 bash --norc --pretty-print -O extglob ./$i 2>/dev/null; printf '\\0%s\\0' $?; i=$((i+1)); done";
-        let mut command = self.outer();
-        command.arg("bwrap").args(self.bind(&folder, "/texts"));
+            (ulimit -t 2; exec bash --norc --pretty-print -O extglob ./$i 2>/dev/null); printf '\\0%s\\0' $?; i=$((i+1)); done";
+        let mut command = self.outer("bwrap");
+        command.args(self.bind(&folder, "/texts"));
         command.args(["bash", "-c", script, "judge", &texts.len().to_string()]);
         let (output, late) = capture(&mut command, Duration::from_secs(120))?;
         fs::remove_dir_all(&folder)?;
@@ -251,22 +270,14 @@ impl Sandbox {
         Ok(self.pretty(texts)?.into_iter().map(|text| text.is_some()).collect())
     }
 
-    /// The command in front of everything: an account without rights, an empty environment.
-    fn outer(&self) -> Command {
-        let mut command = if self.as_root {
-            let mut command = Command::new("setpriv");
-            command.args([
-                "--reuid",
-                ACCOUNT,
-                "--regid",
-                ACCOUNT,
-                "--clear-groups",
-                "--no-new-privs",
-            ]);
-            command
-        } else {
-            Command::new("env")
-        };
+    /// What starts `program`, outside: an account without rights and without groups, an empty
+    /// environment.
+    fn outer(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        if self.as_root {
+            // Where the one who starts it is root, this leaves all other groups, too.
+            command.uid(ACCOUNT).gid(ACCOUNT);
+        }
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").current_dir("/");
         command
     }
@@ -397,9 +408,10 @@ impl Sandbox {
             (echo >/dev/tcp/1.1.1.1/53) 2>/dev/null && echo connected
             read -r _ outer _ </proc/self/uid_map; echo uid:$outer
             for own in /proc/[0-9]*; do echo pid; done
+            while read -r key value; do case $key in Groups:|NoNewPrivs:) echo \"$key$value\";; esac; done </proc/self/status
             while IFS== read -r name _; do echo env:$name; done < <(env)";
-        let mut command = self.outer();
-        command.arg("bwrap").args(&self.inside).args(["bash", "-c", script, "proof"]);
+        let mut command = self.outer("bwrap");
+        command.args(&self.inside).args(["bash", "-c", script, "proof"]);
         command.arg(&canary).arg(env!("CARGO_MANIFEST_DIR"));
         command.stderr(Stdio::piped());
         let (output, late) = capture(&mut command, Duration::from_secs(10))?;
@@ -424,6 +436,9 @@ impl Sandbox {
         }
         if lines.contains(&"uid:0") || !lines.iter().any(|line| line.starts_with("uid:")) {
             return fail("it runs as root");
+        }
+        if !lines.contains(&"NoNewPrivs:1") || (self.as_root && !lines.contains(&"Groups:")) {
+            return fail("it keeps rights of the one who runs the suite");
         }
         if lines.iter().filter(|line| **line == "pid").count() > 6 {
             return fail("other processes are in reach");

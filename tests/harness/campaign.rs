@@ -1,6 +1,7 @@
 //! Many candidates, several at a time, held against bash.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,9 +11,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use shellgate::Gate;
+use shellgate::model::context::Limits;
+use shellgate::model::script::{CommandKind, Part};
 use shellgate::model::verdict::Decision;
+use shellgate::parse::parse;
 
-use crate::bash::{Sandbox, SandboxError};
+use crate::bash::{Sandbox, SandboxError, say};
 use crate::generate::{Candidate, Class, candidate};
 use crate::law::{Judged, Law, Violation, judge, printed};
 
@@ -29,6 +33,10 @@ pub struct Plan {
     pub shrink: bool,
     /// Only this class.
     pub class: Option<Class>,
+    /// Whether the first find ends it; the structure law is left out then.
+    pub first: bool,
+    /// Whether each find is printed when it is made, without waiting for the end.
+    pub aloud: bool,
 }
 
 /// A candidate that breaks a law.
@@ -42,6 +50,19 @@ pub struct Find {
     pub violation: Violation,
     /// A smaller text that breaks the same law.
     pub shrunk: String,
+}
+
+impl fmt::Display for Find {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, candidate, violation, shrunk } = self;
+        write!(
+            f,
+            "{number} {} {violation}\n  from   {:?}",
+            candidate.class.name(),
+            candidate.text
+        )?;
+        if *shrunk == candidate.text { Ok(()) } else { write!(f, "\n  shrunk {shrunk:?}") }
+    }
 }
 
 /// What a campaign gave.
@@ -97,12 +118,18 @@ pub fn run(sandbox: &Sandbox, gate: &Gate, plan: &Plan) -> Result<Report, Sandbo
                     if number >= plan.count || failure.lock().is_ok_and(|slot| slot.is_some()) {
                         return;
                     }
+                    if plan.first && report.lock().is_ok_and(|own| !own.finds.is_empty()) {
+                        return;
+                    }
                     let own = candidate(plan.seed, number, &plan.corpus);
                     if plan.class.is_some_and(|class| class != own.class) {
                         continue;
                     }
                     match one(sandbox, gate, plan, number, &own) {
                         Ok(part) => {
+                            for find in part.finds.iter().filter(|_| plan.aloud) {
+                                say(&format!("{find}"));
+                            }
                             if let Ok(mut report) = report.lock() {
                                 report.add(part);
                             }
@@ -127,7 +154,9 @@ pub fn run(sandbox: &Sandbox, gate: &Gate, plan: &Plan) -> Result<Report, Sandbo
     let mut report = report.into_inner().unwrap_or_default();
     let mut texts = texts.into_inner().unwrap_or_default();
     texts.sort_by_key(|(number, _)| *number);
-    structure(sandbox, plan, &texts, &mut report)?;
+    if !plan.first {
+        structure(sandbox, plan, &texts, &mut report)?;
+    }
     report.finds.sort_by_key(|find| find.number);
     report.time = begin.elapsed();
     Ok(report)
@@ -239,39 +268,53 @@ pub enum Structure {
 /// When the sandbox fails.
 pub fn structures(sandbox: &Sandbox, texts: &[String]) -> Result<Vec<Structure>, SandboxError> {
     let ours: Vec<Option<String>> = texts.iter().map(|text| printed(text)).collect();
-    let mut all: Vec<String> = texts.to_vec();
-    all.extend(texts.iter().map(|text| grouped(text)));
-    all.extend(ours.iter().map(|text| grouped(text.as_deref().unwrap_or_default())));
-    let mut printed = sandbox.pretty(&all)?.into_iter();
-    let accepted: Vec<Option<String>> = printed.by_ref().take(texts.len()).collect();
-    let before: Vec<Option<String>> = printed.by_ref().take(texts.len()).collect();
-    // bash loses its own way in some here-documents inside loops: what it prints is then another
-    // script than the one it read, and says nothing about ours.
-    let again: Vec<String> = before.iter().map(|text| text.clone().unwrap_or_default()).collect();
-    let again = sandbox.pretty(&again)?;
-    let before = before.into_iter().zip(again).map(|(first, second)| {
-        first.map(|first| {
-            let stable = second.is_some_and(|second| second.trim_end() == first.trim_end());
-            (first, stable)
-        })
-    });
-    let mut out = Vec::new();
-    for (((accepted, before), ours), after) in accepted.iter().zip(before).zip(ours).zip(printed) {
-        let before = before.filter(|_| accepted.is_some());
-        out.push(match (before, ours) {
+    let accepted = sandbox.accepts(texts)?;
+    // Only what bash takes and we read is printed at all.
+    let pairs: Vec<(&String, &String)> = texts
+        .iter()
+        .zip(&ours)
+        .zip(&accepted)
+        .filter_map(|((text, ours), accepted)| Some((text, ours.as_ref().filter(|_| *accepted)?)))
+        .collect();
+    let before: Vec<String> = pairs.iter().map(|(text, _)| grouped(text)).collect();
+    let after: Vec<String> = pairs.iter().map(|(_, ours)| grouped(ours)).collect();
+    let mut printed = sandbox.pretty(&[before, after].concat())?.into_iter();
+    let before: Vec<Option<String>> = printed.by_ref().take(pairs.len()).collect();
+    let mut held: Vec<Structure> = Vec::new();
+    let mut doubtful = Vec::new();
+    for (((_, ours), before), after) in pairs.iter().zip(before).zip(printed) {
+        held.push(match (before, after) {
             (None, _) => Structure::Rejected,
-            (_, None) => Structure::Gap,
-            (Some((before, stable)), Some(ours)) => match after {
-                Some(after) if is_same(&before, &after) => Structure::Same,
-                _ if !stable => Structure::Unstable,
-                Some(after) => {
-                    Structure::Differs(format!("{before:?} became {after:?} by {ours:?}"))
-                }
-                None => Structure::Differs(format!("{before:?} is rejected as {ours:?}")),
-            },
+            (Some(before), Some(after)) if is_same(&before, &after) => Structure::Same,
+            (Some(before), after) => {
+                let about = match after {
+                    Some(after) => format!("{before:?} became {after:?} by {ours:?}"),
+                    None => format!("{before:?} is rejected as {ours:?}"),
+                };
+                doubtful.push((held.len(), before));
+                Structure::Differs(about)
+            }
         });
     }
-    Ok(out)
+    // bash loses its own way in some here-documents inside loops: what it prints is then another
+    // script than the one it read, and says nothing about ours.
+    let again: Vec<String> = doubtful.iter().map(|(_, text)| text.clone()).collect();
+    for ((at, first), second) in doubtful.iter().zip(sandbox.pretty(&again)?) {
+        let stable = second.is_some_and(|second| second.trim_end() == first.trim_end());
+        if let Some(slot) = held.get_mut(*at).filter(|_| !stable) {
+            *slot = Structure::Unstable;
+        }
+    }
+    let mut held = held.into_iter();
+    Ok(ours
+        .iter()
+        .zip(accepted)
+        .map(|(ours, accepted)| match ours {
+            _ if !accepted => Structure::Rejected,
+            None => Structure::Gap,
+            Some(_) => held.next().unwrap_or(Structure::Rejected),
+        })
+        .collect())
 }
 
 /// The text between braces, where bash prints a new line and a semicolon alike.
@@ -312,6 +355,14 @@ fn same_form(text: &str) -> String {
                     Some(first) if first.is_ascii_digit() || "@*#?-!$".contains(first) => {
                         name.extend(characters.next());
                     }
+                    Some('\'') => {
+                        let rest: String = characters.clone().collect();
+                        if let Some((length, decoded)) = ansi_quoted(&rest) {
+                            out.extend([format!("'{decoded}'")]);
+                            characters.nth(length - 1);
+                            continue;
+                        }
+                    }
                     Some('[') => {
                         characters.next();
                         square += 1;
@@ -336,11 +387,30 @@ fn same_form(text: &str) -> String {
     out.replace("time -p ", "time ").replace("//}", "}").replace("/}", "}").replace("/}", "}")
 }
 
+/// What `'...'` behind a `$` stands for, and how many characters it takes.
+fn ansi_quoted(text: &str) -> Option<(usize, String)> {
+    let mut escaped = false;
+    let length = text.chars().skip(1).position(|own| {
+        let ends = own == '\'' && !escaped;
+        escaped = own == '\\' && !escaped;
+        ends
+    })? + 2;
+    let quoted: String = text.chars().take(length).collect();
+    let parsed = parse(&format!(": ${quoted}"), &Limits::default());
+    let command = &parsed.script.items.first()?.list.first.stages.first()?.command;
+    let CommandKind::Simple(simple) = &command.kind else { return None };
+    match simple.words.get(1)?.parts.as_slice() {
+        [Part::AnsiQuoted(text, _)] => Some((length, text.clone())),
+        _ => None,
+    }
+}
+
 /// The form without blanks and ends of commands, for what bash prints as it was written: bodies of
 /// here-documents and what stands between backquotes and braces.
 fn loose_form(text: &str) -> String {
     let brackets = text.contains("[[");
     same_form(text)
+        .replace("[[ -n ", "[[ ")
         .chars()
         .filter(|own| !(own.is_whitespace() || *own == ';' || (brackets && "()".contains(*own))))
         .collect()

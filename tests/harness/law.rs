@@ -7,7 +7,7 @@ use shellgate::explain::Explanation;
 use shellgate::model::context::{Context, Limits};
 use shellgate::model::fact::{EffectKind, Object};
 use shellgate::model::trace::Invocation;
-use shellgate::model::value::{Arity, Field, Piece, Text};
+use shellgate::model::value::{Arity, Field, Piece, Text, Unknown};
 use shellgate::model::verdict::Decision;
 use shellgate::parse::parse;
 use shellgate::print::print;
@@ -88,8 +88,8 @@ pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
         all_known: is_all_known(&said),
         ..Judged::default()
     };
-    let excused = judged.decision == Decision::Deny
-        || (judged.decision == Decision::Ask && !judged.all_known);
+    let denied = judged.decision == Decision::Deny;
+    let asked = judged.decision == Decision::Ask;
     for started in &observed.started {
         let matching = best(&said, started);
         judged.words += started.argv.len();
@@ -97,7 +97,7 @@ pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
         if matching.is_none_or(|known| known < started.argv.len()) {
             judged.inexact.push(show(started));
         }
-        if matching.is_none() && !excused {
+        if matching.is_none() && !denied && !(asked && may_start(gate, &said, started)) {
             judged.violations.push(Violation { law: Law::Started, about: show(started) });
         }
         if judged.decision < Decision::Ask {
@@ -108,7 +108,7 @@ pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
         }
     }
     for path in &observed.written {
-        if !excused && !is_written(&said, path) {
+        if !denied && !(asked && may_write(&said)) && !is_written(&said, path) {
             judged.violations.push(Violation { law: Law::Written, about: path.clone() });
         }
     }
@@ -141,6 +141,30 @@ fn best(said: &Explanation, started: &Started) -> Option<usize> {
     known.or_else(|| carries(said, started).then_some(started.argv.len()))
 }
 
+/// Whether something that is not known of a text that asks could stand for this program: a part of it
+/// that was not understood, code that is not known, a program whose name is not known and whose other
+/// words fit, or one that may be a shell or another launcher.
+fn may_start(gate: &Gate, said: &Explanation, started: &Started) -> bool {
+    is_open(said)
+        || said.trace.invocations.iter().filter(|own| own.name.is_none()).any(|own| {
+            let Some(name) = own.argv.first().filter(|name| !name.text.is_exact()) else {
+                return false;
+            };
+            fit_all(&own.argv, &started.argv)
+                || gate.catalog().names().any(|known| fits(&name.text, known))
+        })
+}
+
+/// Whether something that is not known of a text that asks could write a file.
+fn may_write(said: &Explanation) -> bool {
+    is_open(said) || said.trace.invocations.iter().any(|own| own.name.is_none())
+}
+
+/// Whether any program at all could run: there is a gap, or code that is not known.
+fn is_open(said: &Explanation) -> bool {
+    !said.trace.gaps.is_empty() || said.trace.codes.iter().any(|code| !code.text.is_exact())
+}
+
 /// Whether it is the shell that a program starts for a text that was followed: awk's `system` and
 /// its kin. What runs in it is judged on its own.
 fn carries(said: &Explanation, started: &Started) -> bool {
@@ -160,12 +184,10 @@ fn knows(own: &Invocation, started: &Started) -> Option<usize> {
     let named = [first.as_str(), started.path.as_str(), last]
         .into_iter()
         .any(|word| fits(&name.text, word));
-    // xargs starts its command once without names where its input has none.
-    let without_names = || {
-        own.via.last().is_some_and(|name| name == "xargs")
-            && rest.get(..words.len()).is_some_and(|rest| fit_all(rest, words))
-    };
-    if !named || !(fit_all(rest, words) || without_names()) {
+    // What find names is its starting point too, where the path goes on below it.
+    let root = own.via.iter().any(|via| via == "find");
+    let below: Vec<Field> = rest.iter().filter(|_| root).map(start_of).collect();
+    if !named || !(fit_all(rest, words) || (root && fit_all(&below, words))) {
         return None;
     }
     let exact = 1 + rest
@@ -175,6 +197,16 @@ fn knows(own: &Invocation, started: &Started) -> Option<usize> {
         .count()
         .min(words.len());
     Some(exact)
+}
+
+/// The path in front of a last part that is not known.
+fn start_of(field: &Field) -> Field {
+    match field.text.pieces() {
+        [Piece::Literal(start), Piece::Unknown(_)] if start.len() > 1 && start.ends_with('/') => {
+            Field { text: Text::literal(start.trim_end_matches('/')), ..field.clone() }
+        }
+        _ => field.clone(),
+    }
 }
 
 /// Whether the fields may stand for exactly these words.
@@ -208,11 +240,24 @@ pub fn fits(text: &Text, word: &str) -> bool {
     if word.starts_with("/dev/fd/") && text.prefix().starts_with("/dev/fd/") {
         return true;
     }
+    // What prints names may print none, and then a word of nothing but names is empty.
+    if word.is_empty() && text.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_))) {
+        return true;
+    }
     // Inside there is no account for every name behind a tilde.
     if word.contains('~') && text.prefix().contains("/home/") {
         return true;
     }
-    fit_pieces(text.pieces(), word)
+    if fit_pieces(text.pieces(), word) {
+        return true;
+    }
+    // What a search finds lies below a directory or directly in it: `./…/x` stands for `./x`, too.
+    let found = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Found));
+    text.pieces().iter().any(found)
+        && word.match_indices('/').any(|(at, _)| {
+            let (before, after) = word.split_at(at);
+            fit_pieces(text.pieces(), &format!("{before}/{after}"))
+        })
 }
 
 fn fit_pieces(pieces: &[Piece], word: &str) -> bool {
@@ -248,12 +293,18 @@ fn is_written(said: &Explanation, path: &str) -> bool {
         );
         let Object::Path(object) = &fact.object else { return false };
         let below = matches!(fact.kind, EffectKind::Fill | EffectKind::Put);
+        let here: Text = [Piece::Literal(format!("{}/", context().cwd))]
+            .into_iter()
+            .chain(object.text.pieces().iter().cloned())
+            .collect();
+        // A folder is named with and without a slash behind it.
+        let slashed = format!("{path}/");
         writes
-            && (object
-                .resolved
-                .iter()
-                .chain([&object.text])
-                .any(|text| fits(text, path) || (below && path.starts_with(text.prefix()))))
+            && object.resolved.iter().chain([&object.text, &here]).any(|text| {
+                fits(text, path)
+                    || fits(text, &slashed)
+                    || (below && path.starts_with(text.prefix()))
+            })
     })
 }
 

@@ -12,7 +12,7 @@ use crate::model::component;
 use crate::model::context::Context;
 use crate::model::fact::{CodePlace, EffectKind, Fact, Object, Place};
 use crate::model::span::Site;
-use crate::model::trace::{Access, CodeUse, DeedObject, Invocation, OptionUse, Trace};
+use crate::model::trace::{Access, CodeUse, DeedObject, Doubt, Invocation, OptionUse, Trace};
 use crate::model::utility::{
     CarryScope, Catalog, EffectObject, EffectSpec, Language, OperandPlace, OperandSpec, OptionSpec,
     Output, Utility, ValueKind, VariableClass,
@@ -131,6 +131,7 @@ impl<'a> Deriver<'a> {
         if reading.inert {
             return;
         }
+        self.unresolved(&actor);
         self.options(&mut actor);
         if !reading.complete {
             self.operands(&actor);
@@ -240,6 +241,28 @@ impl<'a> Deriver<'a> {
             }
             let object = self.path(&text, &actor.directories);
             self.push(actor, EffectKind::Touch, object, Truth::Yes, word.site);
+        }
+    }
+
+    /// Words that decide which deed is done and are not known: a sub-command, an option of what runs
+    /// another command.
+    fn unresolved(&mut self, actor: &Actor<'_>) {
+        let carries = actor.utilities.iter().any(|utility| !utility.carries.is_empty());
+        for doubt in &actor.invocation.reading.doubts {
+            let (site, is_option) = match doubt {
+                Doubt::Subcommand(_, site) => (*site, false),
+                Doubt::Word(site) if carries => (*site, true),
+                _ => continue,
+            };
+            let word = actor.invocation.argv.iter().find(|word| {
+                word.site == site
+                    && !word.text.is_exact()
+                    && (!is_option || word.text.prefix().starts_with('-'))
+            });
+            if let Some(word) = word {
+                let object = Object::Name(word.text.clone());
+                self.push(actor, EffectKind::Execute, object, Truth::Yes, site);
+            }
         }
     }
 

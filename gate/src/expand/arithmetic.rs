@@ -23,7 +23,11 @@ pub(super) fn result(number: Option<i64>) -> Text {
 /// Evaluates expanded text; `None` where the value is not known or the expression is in error.
 pub(super) fn evaluate(expander: &mut Expander, text: &Text, span: Span) -> Option<i64> {
     let mut machine = Machine { expander, span, depth: 0 };
-    machine.evaluate(text, true).ok().flatten()
+    let outcome = machine.evaluate(text, true);
+    if outcome.is_err() || !text.is_exact() {
+        expander.fails();
+    }
+    outcome.ok().flatten()
 }
 
 /// The expression is in error, which ends the command in bash.

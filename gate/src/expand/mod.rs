@@ -5,6 +5,10 @@
 
 mod arithmetic;
 mod brace;
+#[cfg(not(feature = "broken-rules"))]
+mod broken;
+#[cfg(feature = "broken-rules")]
+pub mod broken;
 mod parameter;
 pub mod pathname;
 mod quote;
@@ -19,7 +23,19 @@ use crate::model::script::{
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::value::{Field, Glob, Piece, Text, Unknown, Value};
 
+use broken::{Rule, holds};
 use tilde::Tilde;
+
+/// The first of the characters that stand for unknown pieces in a carried text. They are private
+/// characters below those that stand for bytes which are no UTF-8.
+pub(crate) const HOLE: u32 = 0xF600;
+/// How many there are.
+pub(crate) const HOLES: u32 = 0x100;
+
+/// Whether the character stands for an unknown piece.
+pub(crate) fn is_hole(character: char) -> bool {
+    (HOLE..HOLE + HOLES).contains(&u32::from(character))
+}
 
 /// Levels of expansions inside each other.
 const DEPTH: usize = 64;
@@ -54,6 +70,9 @@ pub trait Environ {
     fn option(&self, name: &str) -> bool;
     /// Notes that a limit was reached while expanding.
     fn limit(&mut self, kind: LimitKind, span: Span);
+    /// Notes that an expansion is, or may be, in error: the command then does not run, and a shell
+    /// that runs a script ends.
+    fn fails(&mut self) {}
     /// Fields one word may become, and bytes one value may have.
     fn limits(&self) -> (usize, usize);
 }
@@ -163,6 +182,47 @@ enum Run {
     More(Unknown),
 }
 
+/// Where a substitution stands in its word. What prints names may print none, and a word without
+/// them is another one than with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is the whole word: without names there is no path at all.
+    Alone,
+    /// It begins the word, and a slash follows: without names the path counts from the root.
+    Rooted,
+    /// Anywhere else.
+    Within,
+}
+
+impl Place {
+    fn of(word: &Word) -> Self {
+        let mut parts = word.parts.iter().flat_map(|part| match part {
+            Part::DoubleQuoted(inner, _) => inner.as_slice(),
+            other => std::slice::from_ref(other),
+        });
+        if !matches!(parts.next(), Some(Part::CommandSubstitution(..))) {
+            return Self::Within;
+        }
+        match parts.next() {
+            None => Self::Alone,
+            Some(Part::Literal(text, _) | Part::SingleQuoted(text, _)) if text.starts_with('/') => {
+                Self::Rooted
+            }
+            Some(_) => Self::Within,
+        }
+    }
+
+    /// The text, not known any more where it may lack what it says.
+    fn admits(self, text: Text) -> Text {
+        let lacks = text.pieces().iter().any(|piece| match piece {
+            Piece::Glob(_) => self != Self::Alone,
+            Piece::Unknown(cause) => self == Self::Rooted && cause.is_below(),
+            Piece::Literal(_) => false,
+        });
+        if lacks { Text::unknown(Unknown::Output) } else { text }
+    }
+}
+
 /// How sure it is that what is being expanded takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
@@ -194,6 +254,7 @@ struct Expander<'e> {
     left: usize,
     depth: usize,
     effect: Effect,
+    place: Place,
     /// Whether lists become several fields.
     splits: bool,
     /// Whether a quoted list without elements was met, which makes its quotes vanish.
@@ -254,6 +315,7 @@ impl<'e> Expander<'e> {
             left,
             depth: 0,
             effect: Effect::Live,
+            place: Place::Within,
             splits: false,
             vanished: false,
             noted: false,
@@ -264,6 +326,12 @@ impl<'e> Expander<'e> {
         if !self.noted {
             self.noted = true;
             self.environ.limit(kind, self.span);
+        }
+    }
+
+    fn fails(&mut self) {
+        if self.effect != Effect::Dry {
+            self.environ.fails();
         }
     }
 
@@ -291,8 +359,9 @@ impl<'e> Expander<'e> {
             let text = Text::literal(text);
             return vec![Field { text, site: self.site(), quoted, ..Field::default() }];
         }
+        self.place = Place::of(word);
         let (limit, _) = self.environ.limits();
-        let words = if self.environ.option("braceexpand") {
+        let words = if self.environ.option("braceexpand") && holds(Rule::Braces) {
             brace::expand(self, word)
         } else {
             brace::Expanded { words: vec![brace::atoms(word)], more: false }
@@ -338,9 +407,11 @@ impl<'e> Expander<'e> {
     /// A word as one text, without splitting.
     fn flat(&mut self, word: &Word, tilde: Tilde, quoted: bool) -> Text {
         let outer = std::mem::replace(&mut self.splits, false);
+        let place = std::mem::replace(&mut self.place, Place::of(word));
         let mut runs = Vec::new();
         self.atoms(&brace::atoms(word), tilde, quoted, &mut runs);
         self.splits = outer;
+        self.place = place;
         self.flatten(runs)
     }
 
@@ -473,7 +544,7 @@ impl<'e> Expander<'e> {
                     let cause = Unknown::NotModelled("a changed `$*` beside `$@`");
                     out.push(Run::Unknown { cause, quoted: false });
                 }
-                if out.len() == start && !self.vanished {
+                if out.len() == start && !self.vanished && holds(Rule::EmptyQuotes) {
                     out.push(Run::Null);
                 }
                 self.vanished = outer;
@@ -483,6 +554,7 @@ impl<'e> Expander<'e> {
             }
             Part::CommandSubstitution(substitution, span) => {
                 let text = self.environ.substitute(substitution, *span);
+                let text = self.place.admits(text);
                 self.value(&text, quoted, out);
             }
             Part::ProcessSubstitution(process, span) => {

@@ -1,5 +1,6 @@
 //! Parameter expansion (POSIX.1-2024 XCU 2.6.2; Bash manual 3.5.3).
 
+use super::broken::{Rule, holds};
 use super::pathname::{self, Pattern};
 use super::tilde::Tilde;
 use super::{Effect, Expander, Run, arithmetic, names_all, quote};
@@ -270,10 +271,14 @@ fn follow(expander: &mut Expander, subject: Subject, span: Span) -> Subject {
     let unknown = |cause: Unknown| Subject::One { state: State::Unknown(cause), place: None };
     let text = match state {
         State::Known(text) => text,
-        State::Unset => return unknown(Unknown::NotModelled("indirection over an unset name")),
+        State::Unset => {
+            expander.fails();
+            return unknown(Unknown::NotModelled("indirection over an unset name"));
+        }
         State::Unknown(cause) => Text::unknown(cause),
     };
     let Some(name) = text.exact() else {
+        expander.fails();
         let cause = text.first_unknown().cloned().unwrap_or(Unknown::Item);
         if expander.effect != Effect::Dry && !super::is_number(&cause) {
             expander.environ.evaluate(None, cause.clone(), span);
@@ -287,12 +292,14 @@ fn follow(expander: &mut Expander, subject: Subject, span: Span) -> Subject {
     let special = matches!(base, "@" | "*" | "#" | "?" | "-" | "$" | "!");
     let digits = !base.is_empty() && base.bytes().all(|byte| byte.is_ascii_digit());
     if !(special || digits || is_name(base)) {
+        expander.fails();
         return unknown(Unknown::NotModelled("an invalid indirection"));
     }
     if rest.is_empty() {
         return self::subject(expander, base, None);
     }
     let Some(inner) = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
+        expander.fails();
         return unknown(Unknown::NotModelled("an invalid indirection"));
     };
     match inner {
@@ -325,6 +332,7 @@ fn is_name(text: &str) -> bool {
 
 /// Whether a value counts as missing: unset, or empty where `colon`.
 fn is_missing(subject: &Subject, colon: bool) -> Truth {
+    let colon = colon && holds(Rule::Colon);
     match subject {
         Subject::One { state: State::Unset, .. } => Truth::Yes,
         Subject::One { state: State::Unknown(_), .. } => Truth::Maybe,
@@ -380,6 +388,7 @@ fn operate(
                     give(expander, &subject, quoted, out);
                 }
                 Truth::Yes if error => {
+                    expander.fails();
                     // The shell stops here; the message may run substitutions before.
                     aside(expander, word, quoted, Effect::Live);
                     let cause = Unknown::Parameter(parameter.name.clone());
@@ -387,6 +396,7 @@ fn operate(
                 }
                 Truth::Yes => expander.operand(word, quoted, out),
                 Truth::Maybe if error => {
+                    expander.fails();
                     aside(expander, word, quoted, Effect::Maybe);
                     give(expander, &subject, quoted, out);
                 }
@@ -407,6 +417,7 @@ fn operate(
             }
             missing => {
                 let Subject::One { place: Some((name, subscript)), .. } = &subject else {
+                    expander.fails();
                     aside(expander, word, quoted, Effect::Maybe);
                     let cause = Unknown::NotModelled("an assignment to a special parameter");
                     out.push(Run::Unknown { cause, quoted });
@@ -496,12 +507,20 @@ fn aside(expander: &mut Expander, word: &Word, quoted: bool, effect: Effect) -> 
 
 fn give(expander: &mut Expander, subject: &Subject, quoted: bool, out: &mut Vec<Run>) {
     match subject {
-        Subject::One { state: State::Unset, .. } => {}
+        Subject::One { state: State::Unset, .. } => unbound(expander),
         Subject::One { state: State::Known(text), .. } => expander.value(text, quoted, out),
         Subject::One { state: State::Unknown(cause), .. } => {
+            unbound(expander);
             expander.value(&Text::unknown(cause.clone()), quoted, out);
         }
         Subject::List(list) => expander.list(list, quoted, out),
+    }
+}
+
+/// What `set -u` makes of a parameter that is not set.
+fn unbound(expander: &mut Expander) {
+    if expander.environ.option("nounset") {
+        expander.fails();
     }
 }
 
@@ -564,6 +583,7 @@ fn lost(text: &Text, pattern: Option<&Pattern>) -> Text {
 }
 
 fn remove(text: &Text, pattern: &Pattern, longest: bool, prefix: bool) -> Text {
+    let longest = longest || !holds(Rule::Shortest);
     if pattern.is_empty() || text.is_empty() {
         return text.clone();
     }
@@ -645,7 +665,7 @@ fn replace(
             pathname::longest_at_start(exact, pattern)
         }
         Replace::First => pathname::matches_in(exact, pattern, false),
-        Replace::All => pathname::matches_in(exact, pattern, true),
+        Replace::All => pathname::matches_in(exact, pattern, holds(Rule::Every)),
         Replace::Prefix => pathname::longest_at_start(exact, pattern),
         Replace::Suffix => pathname::longest_at_end(exact, pattern),
     };

@@ -1,7 +1,8 @@
 //! Field splitting (POSIX.1-2024 XCU 2.6.5) and the way from runs to fields.
 
+use super::broken::{Rule, holds};
 use super::pathname::{self, Cell, Options};
-use super::{Expander, Run, is_number};
+use super::{Expander, Run, is_hole, is_number};
 use crate::model::value::{Arity, Field, Piece, Text, Unknown, Value};
 
 /// The characters that separate fields.
@@ -33,6 +34,7 @@ impl Ifs {
     pub(super) fn separator(&self) -> Text {
         match self {
             Self::Known { unset: true, .. } => Text::literal(" "),
+            Self::Known { .. } if !holds(Rule::Joining) => Text::literal(" "),
             Self::Known { characters, .. } => {
                 characters.first().map_or_else(Text::empty, |char| Text::literal(*char))
             }
@@ -64,6 +66,8 @@ impl Growing {
     fn push(&mut self, cell: Cell, quoted: bool) {
         self.exists = true;
         self.quoted.get_or_insert(quoted);
+        // What the character stands for may hold separators.
+        self.many |= !quoted && matches!(&cell, Cell::Char { char, .. } if is_hole(*char));
         self.cells.push(cell);
     }
 }
@@ -92,7 +96,9 @@ impl Splitter {
                 return;
             }
             let separates = match &self.ifs {
-                Ifs::Known { characters, .. } => characters.contains(&char),
+                Ifs::Known { characters, .. } => {
+                    characters.contains(&char) && holds(Rule::Splitting)
+                }
                 Ifs::Unknown(_) => false,
             };
             if !separates {

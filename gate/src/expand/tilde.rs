@@ -1,5 +1,6 @@
 //! Tilde expansion (POSIX.1-2024 XCU 2.6.1; Bash manual 3.5.2).
 
+use super::broken::{Rule, holds};
 use super::{Atom, Expander, Run};
 use crate::model::value::{Text, Unknown, Value};
 
@@ -113,7 +114,7 @@ fn prefix<'t>(
     ends: bool,
     out: &mut Vec<Run>,
 ) -> Option<&'t str> {
-    let after = word.strip_prefix('~')?;
+    let after = word.strip_prefix('~').filter(|_| holds(Rule::Tilde))?;
     let name = match after.find('/') {
         Some(slash) => after.get(..slash)?,
         None if ends => after,

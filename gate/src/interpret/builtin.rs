@@ -6,13 +6,17 @@ use std::rc::Rc;
 use super::environ::taint;
 use super::flow::{append, scalar};
 use super::simple::{Call, is_any, is_name, split_assignment};
-use super::state::{Alias, Variable};
-use super::{Outcome, Runner};
+use super::state::{Alias, Definition, State, Variable};
+use super::{Outcome, Runner, Trap};
 use crate::model::fact::CodePlace;
+use crate::model::script::{GapCause, LimitKind};
 use crate::model::span::{Site, Span};
 use crate::model::trace::Carried;
 use crate::model::utility::{CarryScope, Language};
 use crate::model::value::{Field, Piece, Text, Unknown, Value};
+
+/// Texts of `trap` that are kept.
+const TRAPS: usize = 16;
 
 /// Options of a builtin, and its operands.
 struct Arguments<'a> {
@@ -157,6 +161,7 @@ impl Runner<'_> {
                 for field in fields.iter().skip(1) {
                     if let Some((name, value)) = alias_of(&field.text) {
                         let alias = Alias { text: value, site: call.site };
+                        self.state.settled(&Definition::Alias(name.clone()));
                         Rc::make_mut(&mut self.state.aliases).insert(name, alias);
                     }
                 }
@@ -181,6 +186,8 @@ impl Runner<'_> {
             "exit" | "return" | "break" | "continue" | "logout" => {
                 if name != "exit" && name != "logout" {
                     self.escape();
+                } else {
+                    self.spring(0, false);
                 }
                 Outcome { leaves: true, ..Outcome::default() }
             }
@@ -804,8 +811,36 @@ impl Runner<'_> {
         if ignores || arguments.operands.len() < 2 || !arguments.options.is_empty() {
             return Some(Outcome::known(true));
         }
-        let carried = script(text.text.clone(), CodePlace::Operand, text.site);
+        let carried = trapped(text.text.clone(), text.site);
         Some(self.follow(carried, index, call))
+    }
+
+    /// Keeps a text that `trap` has been given and that has been followed; `after` is what it leaves
+    /// behind.
+    pub(super) fn keep_trap(
+        &mut self,
+        text: Text,
+        site: Site,
+        index: usize,
+        call: &Call,
+        after: &State,
+    ) {
+        let any_moment = call
+            .fields
+            .iter()
+            .skip(2)
+            .map(Field::exact)
+            .any(|name| !matches!(name, Some("EXIT" | "0" | "exit" | "SIGEXIT" | "--")));
+        if any_moment {
+            // Whether the text has run when the next command does is not known.
+            self.join(after);
+        }
+        let seen = self.state.clone();
+        if self.traps.len() < TRAPS {
+            self.traps.push(Trap { text, call: call.clone(), index, site, any_moment, seen });
+        } else {
+            self.gap(GapCause::Limit(LimitKind::Steps), site.span);
+        }
     }
 
     /// `command NAME ...`, `builtin NAME ...`, `exec NAME ...`
@@ -953,4 +988,9 @@ fn split(line: &str, separators: &str, count: usize) -> Vec<String> {
         }
     }
     parts
+}
+
+/// The text of a trap, as it is followed.
+pub(super) fn trapped(text: Text, site: Site) -> Carried {
+    script(text, CodePlace::Operand, site)
 }

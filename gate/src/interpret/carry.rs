@@ -112,10 +112,18 @@ impl Runner<'_> {
                     self.emit(1, &blur(&text));
                     return Outcome::default();
                 };
-                if matches!(
-                    name,
-                    "trap" | "mapfile" | "readarray" | "complete" | "compgen" | "bind"
-                ) {
+                if name == "trap" && self.trapping {
+                    return self.source_text(&known, site);
+                }
+                if name == "trap" {
+                    let before = self.state.clone();
+                    let outcome = self.source_text(&known, site);
+                    self.settle(&outcome);
+                    let after = std::mem::replace(&mut self.state, before);
+                    self.keep_trap(text, site, index, call, &after);
+                    return Outcome::known(true);
+                }
+                if matches!(name, "mapfile" | "readarray" | "complete" | "compgen" | "bind") {
                     self.isolated(|runner| {
                         let outcome = runner.source_text(&known, site);
                         runner.settle(&outcome);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::flow::scalar;
 use super::state::{State, Target, Variable, is_from_network};
 use super::{Frame, Runner};
-use crate::expand::{self, Environ, Mode};
+use crate::expand::{self, Environ, HOLE, HOLES, Mode, is_hole};
 use crate::model::fact::CodePlace;
 use crate::model::script::{
     CommandKind, GapCause, LimitKind, ProcessSubstitution, RedirectionOperator, Script,
@@ -14,13 +14,8 @@ use crate::model::script::{
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::trace::{CodeUse, Source, SubstitutionUse};
 use crate::model::utility::Language;
-use crate::model::value::{Arity, Field, Piece, Text, Unknown, Value};
+use crate::model::value::{Field, Piece, Text, Unknown, Value};
 use crate::parse::{Dialect, parse_double_quoted};
-
-/// The first of the characters that stand for unknown pieces in a carried text. They are private
-/// characters below those that stand for bytes which are no UTF-8.
-const HOLE: u32 = 0xF600;
-const HOLES: u32 = 0x100;
 
 /// Entries of the trace, the last ones, among which a new one is looked for so that it stands there
 /// once.
@@ -250,6 +245,12 @@ impl Environ for Runner<'_> {
         self.gap(GapCause::Limit(kind), span);
     }
 
+    fn fails(&mut self) {
+        if let Target::Capture(place) = self.state.descriptor(1) {
+            self.broken.insert(place);
+        }
+    }
+
     fn limits(&self) -> (usize, usize) {
         (self.limits.fields, self.limits.value_bytes)
     }
@@ -350,7 +351,7 @@ impl Runner<'_> {
     }
 
     fn cause_of(&self, character: char) -> Option<&Unknown> {
-        let index = u32::from(character).checked_sub(HOLE).filter(|index| *index < HOLES)?;
+        let index = u32::from(character).checked_sub(HOLE).filter(|_| is_hole(character))?;
         self.holes.get(usize::try_from(index).ok()?)
     }
 
@@ -383,9 +384,7 @@ impl Runner<'_> {
         if text == field.text {
             return field;
         }
-        // Where the carried text has no quotes around it, an unknown part may split.
-        let arity = if field.quoted { field.arity } else { Arity::Many };
-        Field { text, arity, ..field }
+        Field { text, ..field }
     }
 
     /// Adds a carried text to the sources.

@@ -2,7 +2,7 @@
 
 use super::Runner;
 use super::state::{Target, is_from_network, join_path, widen_texts};
-use crate::expand::Mode;
+use crate::expand::{Mode, is_number};
 use crate::model::fact::EffectKind;
 use crate::model::script::{Descriptor, Redirection, RedirectionOperator, RedirectionTarget};
 use crate::model::trace::{Access, Stream};
@@ -61,7 +61,11 @@ impl Runner<'_> {
 
     /// What was gathered; the place stays and is empty.
     pub(super) fn release(&mut self, place: usize) -> Text {
-        self.captures.get_mut(place).map(std::mem::take).unwrap_or_default()
+        let text = self.captures.get_mut(place).map(std::mem::take).unwrap_or_default();
+        if self.broken.remove(&place) && !text.is_empty() {
+            return super::simple::blur(&text);
+        }
+        text
     }
 
     /// A new text that descriptors can read.
@@ -395,7 +399,7 @@ impl Runner<'_> {
                     line.push(piece.clone());
                     known = false;
                 }
-                Piece::Unknown(cause) if cause.is_below() => {
+                Piece::Unknown(cause) if cause.is_below() || is_number(cause) => {
                     line.push(piece.clone());
                     known = false;
                 }

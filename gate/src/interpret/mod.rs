@@ -85,6 +85,19 @@ struct Frame {
     scope: CarryScope,
 }
 
+/// A text that `trap` keeps.
+#[derive(Clone, Debug)]
+struct Trap {
+    text: Text,
+    call: simple::Call,
+    index: usize,
+    site: Site,
+    /// Whether it may run at any moment, not at the end alone.
+    any_moment: bool,
+    /// The state it has been followed in.
+    seen: State,
+}
+
 /// The interpreter.
 struct Runner<'a> {
     context: &'a Context,
@@ -103,6 +116,12 @@ struct Runner<'a> {
     holes: Vec<Unknown>,
     /// Texts that are being gathered from descriptors.
     captures: Vec<Text>,
+    /// Whether such a text is followed once more.
+    trapping: bool,
+    /// Texts that the shell runs when it ends or gets a signal.
+    traps: Vec<Trap>,
+    /// Those of the captures that may lack something, since a command may have ended in error.
+    broken: BTreeSet<usize>,
     /// Texts that are being read by descriptors.
     inputs: Vec<Text>,
     /// Functions that are being called.
@@ -136,6 +155,9 @@ impl<'a> Runner<'a> {
             exhausted: false,
             holes: Vec::new(),
             captures: Vec::new(),
+            trapping: false,
+            traps: Vec::new(),
+            broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
             escaped: None,
@@ -150,7 +172,11 @@ impl<'a> Runner<'a> {
     fn whole(&mut self, text: &str, parsed: &Parsed) {
         self.trace.sources.push(Source { text: text.to_owned(), origin: None });
         self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
-        self.script(&parsed.script);
+        let outcome = self.script(&parsed.script);
+        if !self.traps.is_empty() {
+            self.settle(&outcome);
+            self.end_traps(0);
+        }
         self.flush(0, None);
     }
 
@@ -206,11 +232,42 @@ impl<'a> Runner<'a> {
     fn isolated<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let saved = self.state.clone();
         let escaped = self.escaped.take();
+        let traps = self.traps.len();
         let result = work(self);
+        self.end_traps(traps);
         let inner = std::mem::replace(&mut self.state, saved);
         self.state.files = inner.files;
         self.escaped = escaped;
         result
+    }
+
+    /// Runs the traps from this one on with what is known at the end of their shell, and forgets them.
+    fn end_traps(&mut self, from: usize) {
+        if self.traps.len() > from {
+            self.spring(from, false);
+            self.traps.truncate(from);
+        }
+    }
+
+    /// Follows texts of traps once more where what they use may have changed.
+    fn spring(&mut self, from: usize, moment: bool) {
+        // What runs in a trap springs none.
+        let traps = std::mem::take(&mut self.traps);
+        let outer = std::mem::replace(&mut self.trapping, true);
+        let mut kept = traps.clone();
+        for (trap, slot) in traps.iter().zip(&mut kept).skip(from) {
+            if self.exhausted || (moment && !trap.any_moment) || trap.seen.is_like(&self.state) {
+                continue;
+            }
+            slot.seen = self.state.clone();
+            let saved = self.state.clone();
+            self.follow(builtin::trapped(trap.text.clone(), trap.site), trap.index, &trap.call);
+            let files = Rc::clone(&self.state.files);
+            self.state = saved;
+            self.state.files = files;
+        }
+        self.traps = kept;
+        self.trapping = outer;
     }
 
     /// Joins the state of failure into the current one: what follows runs either way.
@@ -243,6 +300,9 @@ impl<'a> Runner<'a> {
                 break;
             }
             outcome = self.item(item);
+            if self.traps.iter().any(|trap| trap.any_moment) {
+                self.spring(0, true);
+            }
             leaves |= outcome.leaves;
             if index + 1 < script.items.len() {
                 self.settle(&outcome);
@@ -761,6 +821,7 @@ impl<'a> Runner<'a> {
             exported: self.state.option("allexport"),
         });
         Rc::make_mut(&mut self.state.functions).insert(name.to_owned(), vec![function]);
+        self.state.settled(&state::Definition::Function(name.to_owned()));
         self.isolated(|runner| {
             runner.state.positional = Rc::new((Vec::new(), true));
             runner.state.descriptors.clear();

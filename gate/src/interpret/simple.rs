@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::flow::{scalar, text_bytes};
-use super::state::{State, Target, Variable, is_from_network, is_number};
+use super::state::{Definition, State, Target, Variable, is_from_network, is_number};
 use super::{Outcome, Runner, bomb, environ};
 use crate::expand::Mode;
 use crate::model::fact::{CodePlace, EffectKind};
@@ -59,9 +59,14 @@ pub(super) struct Call {
 impl Runner<'_> {
     /// Runs a simple command, once for each combination of the values its variables may have.
     pub(super) fn simple(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
-        if let Some(outcome) = self.alias(simple, command) {
-            return outcome;
+        match self.alias(simple, command) {
+            Some(outcome) => outcome,
+            None => self.plain(simple, command),
         }
+    }
+
+    /// As [`simple`](Self::simple), without aliases.
+    fn plain(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
         let mut used = Names::default();
         used.simple(simple, 0);
         for redirection in &command.redirections {
@@ -266,15 +271,24 @@ impl Runner<'_> {
             }
         }
         let site = self.site(first.span);
-        let saved = self.state.descriptors.clone();
-        let accesses = self.trace.accesses.len();
-        self.redirect(&command.redirections);
-        self.calls.push(format!("alias {name}"));
-        let outcome = self.source_text(&text, site);
-        self.calls.pop();
-        self.attach(accesses, self.trace.invocations.len().saturating_sub(1));
-        self.state.descriptors = saved;
-        Some(outcome)
+        let run = |runner: &mut Self| {
+            let saved = runner.state.descriptors.clone();
+            let accesses = runner.trace.accesses.len();
+            runner.redirect(&command.redirections);
+            runner.calls.push(format!("alias {name}"));
+            let outcome = runner.source_text(&text, site);
+            runner.calls.pop();
+            runner.attach(accesses, runner.trace.invocations.len().saturating_sub(1));
+            runner.state.descriptors = saved;
+            outcome
+        };
+        let doubtful = &self.state.doubtful;
+        if doubtful.contains(&Definition::AnyAlias)
+            || doubtful.contains(&Definition::Alias(name.clone()))
+        {
+            return Some(self.either(run, |runner| runner.plain(simple, command)));
+        }
+        Some(run(self))
     }
 
     /// Runs a command whose words are expanded: a function of this text, a builtin or a program.
@@ -293,7 +307,12 @@ impl Runner<'_> {
             && let Some(name) = &name
             && self.state.functions.contains_key(name)
         {
-            return self.call_function(name, call);
+            if !self.state.doubtful.contains(&Definition::Function(name.clone())) {
+                return self.call_function(name, call);
+            }
+            // Where it was not defined, the name is that of a program.
+            return self
+                .either(|runner| runner.call_function(name, call), |runner| runner.program(call));
         }
         if name.is_none() && vanishes(first) {
             // Where the name comes to nothing, the next word is the name.
@@ -305,6 +324,31 @@ impl Runner<'_> {
             }
         }
         self.program(call)
+    }
+
+    /// What a program says of its errors, where that is gathered.
+    fn complain(&mut self, name: Option<&str>) {
+        let quiet =
+            name.is_some_and(|name| matches!(name, "echo" | "printf" | ":" | "true" | "cd"));
+        if !quiet && matches!(self.state.descriptor(2), Target::Capture(_)) {
+            self.emit(2, &Text::unknown(Unknown::Output));
+        }
+    }
+
+    /// Runs both from the same state and joins what they leave behind.
+    fn either(
+        &mut self,
+        one: impl FnOnce(&mut Self) -> Outcome,
+        other: impl FnOnce(&mut Self) -> Outcome,
+    ) -> Outcome {
+        let before = self.state.clone();
+        let first = one(self);
+        self.settle(&first);
+        let after = std::mem::replace(&mut self.state, before);
+        let second = other(self);
+        self.settle(&second);
+        self.join(&after);
+        Outcome { leaves: first.leaves && second.leaves, ..Outcome::default() }
     }
 
     fn call_function(&mut self, name: &str, call: &Call) -> Outcome {
@@ -370,6 +414,7 @@ impl Runner<'_> {
             self.state.rebound.contains(name)
                 || (call.functions && self.state.aliases.contains_key(name))
         });
+        self.complain(name.as_deref());
         self.trace.invocations.push(Invocation {
             argv: call.fields.clone(),
             name: name.clone(),
@@ -388,7 +433,11 @@ impl Runner<'_> {
         });
         self.attach(call.accesses, index);
         if let Some(last) = call.fields.last() {
-            self.state.last = last.text.clone();
+            let array = call.arrays.iter().find(|(at, _)| *at + 1 == call.fields.len());
+            self.state.last = match array {
+                Some((_, ready)) => Text::literal(ready.name.clone()),
+                None => last.text.clone(),
+            };
         }
         let follows = !carried.is_empty();
         let builtin = if call.builtins && !shadowed {

@@ -134,6 +134,17 @@ pub(super) struct Alias {
     pub(super) site: Site,
 }
 
+/// A name that this text has given a meaning.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Definition {
+    /// A function.
+    Function(String),
+    /// An alias.
+    Alias(String),
+    /// Aliases at all: whether they are read.
+    AnyAlias,
+}
+
 /// What a descriptor is connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -164,6 +175,8 @@ pub(super) struct State {
     pub(super) last: Text,
     pub(super) functions: Rc<BTreeMap<String, Vec<Rc<Function>>>>,
     pub(super) aliases: Rc<BTreeMap<String, Alias>>,
+    /// Functions and aliases that may not be there: something else may have its name.
+    pub(super) doubtful: Rc<BTreeSet<Definition>>,
     pub(super) options: Rc<BTreeMap<String, bool>>,
     /// Directories it may be in, at least one.
     pub(super) directories: Vec<Text>,
@@ -229,6 +242,7 @@ impl State {
             last: Text::unknown(Unknown::Parameter("_".into())),
             functions: Rc::default(),
             aliases: Rc::default(),
+            doubtful: Rc::default(),
             options: Rc::new(options),
             directories: vec![Text::literal(context.cwd.clone())],
             previous: vec![Text::unknown(Unknown::Parameter("OLDPWD".into()))],
@@ -324,11 +338,32 @@ impl State {
     /// Turns an option on or off.
     pub(super) fn set_option(&mut self, name: &str, on: bool) {
         Rc::make_mut(&mut self.options).insert(name.to_owned(), on);
+        if name == "expand_aliases" {
+            self.settled(&Definition::AnyAlias);
+        }
     }
 
     /// Notes the content of a file.
     pub(super) fn write_file(&mut self, key: Text, contents: Vec<Text>) {
         Rc::make_mut(&mut self.files).insert(key, contents);
+    }
+
+    /// Whether a text means the same in both, the last word of the last command left out.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.variables == other.variables
+            && self.positional == other.positional
+            && self.functions == other.functions
+            && self.aliases == other.aliases
+            && self.doubtful == other.doubtful
+            && self.options == other.options
+            && self.directories == other.directories
+    }
+
+    /// Notes that a name surely has the meaning that it was given.
+    pub(super) fn settled(&mut self, definition: &Definition) {
+        if self.doubtful.contains(definition) {
+            Rc::make_mut(&mut self.doubtful).remove(definition);
+        }
     }
 
     /// What is connected to a descriptor.
@@ -441,6 +476,9 @@ impl State {
             self.last = widen_texts(&[&self.last, &other.last]);
         }
         if !Rc::ptr_eq(&self.functions, &other.functions) {
+            for name in one_sided(&self.functions, &other.functions) {
+                Rc::make_mut(&mut self.doubtful).insert(Definition::Function(name));
+            }
             let functions = Rc::make_mut(&mut self.functions);
             for (name, bodies) in other.functions.iter() {
                 let mine = functions.entry(name.clone()).or_default();
@@ -452,15 +490,31 @@ impl State {
             }
         }
         if !Rc::ptr_eq(&self.aliases, &other.aliases) {
+            for name in one_sided(&self.aliases, &other.aliases) {
+                Rc::make_mut(&mut self.doubtful).insert(Definition::Alias(name));
+            }
             let aliases = Rc::make_mut(&mut self.aliases);
             for (name, alias) in other.aliases.iter() {
-                aliases.entry(name.clone()).or_insert_with(|| alias.clone());
+                let mine = aliases.entry(name.clone()).or_insert_with(|| alias.clone());
+                if mine.text != alias.text {
+                    mine.text = Text::unknown(Unknown::Joined);
+                }
             }
+        }
+        if self.option("expand_aliases") != other.option("expand_aliases") {
+            Rc::make_mut(&mut self.doubtful).insert(Definition::AnyAlias);
+        }
+        if !Rc::ptr_eq(&self.doubtful, &other.doubtful) && self.doubtful != other.doubtful {
+            Rc::make_mut(&mut self.doubtful).extend(other.doubtful.iter().cloned());
         }
         if !Rc::ptr_eq(&self.options, &other.options) {
             let options = Rc::make_mut(&mut self.options);
             for (name, on) in other.options.iter() {
                 *options.entry(name.clone()).or_insert(false) |= *on;
+            }
+            // A pattern stands for itself too, so that the one without the option is the wider one.
+            if !other.option("noglob") {
+                options.remove("noglob");
             }
         }
         if !Rc::ptr_eq(&self.files, &other.files) {
@@ -512,6 +566,14 @@ impl State {
             self.put(&name, variable);
         }
     }
+}
+
+/// The names that only one of the two has.
+fn one_sided<V>(mine: &BTreeMap<String, V>, theirs: &BTreeMap<String, V>) -> Vec<String> {
+    let only = |a: &BTreeMap<String, V>, b: &BTreeMap<String, V>| -> Vec<String> {
+        a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
+    };
+    [only(mine, theirs), only(theirs, mine)].concat()
 }
 
 fn join_directories(mine: &mut Vec<Text>, theirs: &[Text]) {

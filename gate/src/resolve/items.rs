@@ -67,6 +67,9 @@ pub(super) fn items(input: &Stream, split: &Split, site: Site) -> Option<Vec<Fie
                     splitter.add(character);
                 }
                 _ if quote == Some(character) => quote = None,
+                // A quote that its line does not close is an error. What came before it is used or
+                // not, and some programs read on.
+                _ if quote.is_some() && character == '\n' => return Some(splitter.fail()),
                 _ if quote.is_some() => splitter.add(character),
                 _ if character == '\\' => escaped = true,
                 _ if character == '"' || character == '\'' => {
@@ -84,7 +87,16 @@ pub(super) fn items(input: &Stream, split: &Split, site: Site) -> Option<Vec<Fie
             }
         }
     }
+    if quote.is_some() {
+        return Some(splitter.fail());
+    }
     splitter.close();
+    if !text.is_exact() {
+        // Lines that are known in part stand for any number of lines, none included.
+        for item in &mut splitter.items {
+            item.arity = Arity::Many;
+        }
+    }
     Some(splitter.items)
 }
 
@@ -105,6 +117,15 @@ impl Splitter<'_> {
     fn add(&mut self, character: char) {
         self.word.push_str(character.encode_utf8(&mut [0; 4]));
         self.open = true;
+    }
+
+    /// The words so far, each there or not, and any others.
+    fn fail(mut self) -> Vec<Field> {
+        for item in &mut self.items {
+            item.arity = Arity::Many;
+        }
+        self.items.push(unknown(Unknown::Item, self.site));
+        self.items
     }
 
     fn close(&mut self) {
