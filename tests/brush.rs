@@ -137,7 +137,9 @@ impl Ours<'_> {
                     self.script(condition);
                     self.script(body);
                 }
-                otherwise.iter().for_each(|body| self.script(body));
+                if let Some(body) = otherwise {
+                    self.script(body);
+                }
             }
             CommandKind::Loop { condition, body, .. } => {
                 self.script(condition);
@@ -245,14 +247,18 @@ fn their_compound(command: &CompoundCommand, out: &mut Vec<String>) {
                 let patterns: Vec<String> =
                     case.patterns.iter().map(|word| plain(&word.value)).collect();
                 out.push(patterns.join("|"));
-                case.cmd.iter().for_each(|body| their_list(body, out));
+                if let Some(body) = &case.cmd {
+                    their_list(body, out);
+                }
             }
         }
         CompoundCommand::IfClause(own) => {
             their_list(&own.condition, out);
             their_list(&own.then, out);
             for other in own.elses.iter().flatten() {
-                other.condition.iter().for_each(|list| their_list(list, out));
+                if let Some(list) = &other.condition {
+                    their_list(list, out);
+                }
                 their_list(&other.body, out);
             }
         }

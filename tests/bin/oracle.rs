@@ -13,6 +13,7 @@ use suite::law::{Law, judge};
 const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink] [--inexact]
        oracle --one COMMAND    what bash and the gate make of one command
        oracle --corpus         the structure law on every line of the corpus
+       oracle --scripts        the structure law on the scripts of this machine's packages
        oracle --break RULE|all [--count N]    with the feature broken-rules: how soon a broken rule is found";
 
 fn main() -> ExitCode {
@@ -41,6 +42,7 @@ fn work(arguments: &[String]) -> Result<bool, String> {
     let mut lines = false;
     let mut inexact = false;
     let mut broken = None;
+    let mut machine = false;
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
         match word.as_str() {
@@ -54,11 +56,15 @@ fn work(arguments: &[String]) -> Result<bool, String> {
             "--no-shrink" => plan.shrink = false,
             "--one" => one = Some(value()?.clone()),
             "--corpus" => lines = true,
+            "--scripts" => machine = true,
             "--break" => broken = Some(value()?.clone()),
             _ => return Err(USAGE.to_owned()),
         }
     }
     let sandbox = Sandbox::open().map_err(|error| error.to_string())?;
+    if machine {
+        return scripts(&sandbox);
+    }
     if let Some(name) = broken {
         return break_rules(&sandbox, &name, &plan);
     }
@@ -129,6 +135,25 @@ fn break_rules(sandbox: &Sandbox, name: &str, plan: &Plan) -> Result<bool, Strin
 #[cfg(not(feature = "broken-rules"))]
 fn break_rules(_: &Sandbox, _: &str, _: &Plan) -> Result<bool, String> {
     Err("no rule can be broken: build with --features broken-rules".into())
+}
+
+fn scripts(sandbox: &Sandbox) -> Result<bool, String> {
+    let report = suite::scripts::judge(sandbox).map_err(|error| error.to_string())?;
+    for (path, about) in &report.gaps {
+        say(&format!("gap {}: {about}", path.display()));
+    }
+    for (path, about) in &report.differ {
+        say(&format!("differs {}: {}", path.display(), about));
+    }
+    say(&format!("scripts: {}, accepted by bash: {}", report.found, report.accepted));
+    say(&format!("read without a gap: {}", report.read));
+    say(&format!(
+        "printed alike: {}, bash's own print unstable: {}, differ: {}",
+        report.same,
+        report.unstable,
+        report.differ.len()
+    ));
+    Ok(report.differ.is_empty())
 }
 
 fn look(sandbox: &Sandbox, command: &str) -> Result<bool, String> {

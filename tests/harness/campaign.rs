@@ -288,7 +288,7 @@ pub fn structures(sandbox: &Sandbox, texts: &[String]) -> Result<Vec<Structure>,
             (Some(before), Some(after)) if is_same(&before, &after) => Structure::Same,
             (Some(before), after) => {
                 let about = match after {
-                    Some(after) => format!("{before:?} became {after:?} by {ours:?}"),
+                    Some(after) => difference(&before, &after),
                     None => format!("{before:?} is rejected as {ours:?}"),
                 };
                 doubtful.push((held.len(), before));
@@ -317,6 +317,25 @@ pub fn structures(sandbox: &Sandbox, texts: &[String]) -> Result<Vec<Structure>,
         .collect())
 }
 
+/// The first place at which two prints differ in more than their layout.
+fn difference(before: &str, after: &str) -> String {
+    let (before, after) = (same_form(before, false), same_form(after, false));
+    let blank = |own: &char| !(own.is_whitespace() || *own == ';');
+    let same = before
+        .chars()
+        .filter(blank)
+        .zip(after.chars().filter(blank))
+        .take_while(|(a, b)| a == b)
+        .count();
+    let part = |text: &str| -> String {
+        let place = text.char_indices().filter(|(_, own)| blank(own)).nth(same);
+        let at = place.map_or(text.len(), |(at, _)| at);
+        let start = text.char_indices().map(|(at, _)| at).rfind(|own| *own + 60 <= at);
+        text.get(start.unwrap_or_default()..).unwrap_or_default().chars().take(200).collect()
+    };
+    format!("{:?} became {:?}", part(&before), part(&after))
+}
+
 /// The text between braces, where bash prints a new line and a semicolon alike.
 fn grouped(text: &str) -> String {
     let slashes = text.bytes().rev().take_while(|byte| *byte == b'\\').count();
@@ -326,7 +345,7 @@ fn grouped(text: &str) -> String {
 
 /// The same form for what means the same: braces around every parameter's name (`$ab` is `${ab}` and
 /// never `${a}b`), `$((x))` for `$[x]`, no `\` before `$` between backquotes, `time` for `time -p`.
-fn same_form(text: &str) -> String {
+fn same_form(text: &str, ansi: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.trim_end().chars().peekable();
     let mut backquoted = false;
@@ -355,7 +374,7 @@ fn same_form(text: &str) -> String {
                     Some(first) if first.is_ascii_digit() || "@*#?-!$".contains(first) => {
                         name.extend(characters.next());
                     }
-                    Some('\'') => {
+                    Some('\'') if ansi => {
                         let rest: String = characters.clone().collect();
                         if let Some((length, decoded)) = ansi_quoted(&rest) {
                             out.extend([format!("'{decoded}'")]);
@@ -407,9 +426,9 @@ fn ansi_quoted(text: &str) -> Option<(usize, String)> {
 
 /// The form without blanks and ends of commands, for what bash prints as it was written: bodies of
 /// here-documents and what stands between backquotes and braces.
-fn loose_form(text: &str) -> String {
+fn loose_form(text: &str, ansi: bool) -> String {
     let brackets = text.contains("[[");
-    same_form(text)
+    same_form(text, ansi)
         .replace("[[ -n ", "[[ ")
         .chars()
         .filter(|own| !(own.is_whitespace() || *own == ';' || (brackets && "()".contains(*own))))
@@ -419,11 +438,16 @@ fn loose_form(text: &str) -> String {
 /// Whether both forms say the same. Bodies of here-documents and backquotes keep the order in which
 /// redirections and words are written, which means nothing, and their comments.
 fn is_same(before: &str, after: &str) -> bool {
+    // `$'...'` is printed as what it stands for, but as it is written inside a here-document.
+    is_alike(before, after, false) || (before.contains("$'") && is_alike(before, after, true))
+}
+
+fn is_alike(before: &str, after: &str, ansi: bool) -> bool {
     let has = |marks: &[&str]| marks.iter().any(|mark| before.contains(mark));
-    if same_form(before) == same_form(after) {
+    if same_form(before, ansi) == same_form(after, ansi) {
         return true;
     }
-    let (before_form, after_form) = (loose_form(before), loose_form(after));
+    let (before_form, after_form) = (loose_form(before, ansi), loose_form(after, ansi));
     let sorted = |text: &str| {
         let mut all: Vec<char> = text.chars().filter(|own| *own != '\\').collect();
         all.sort_unstable();

@@ -107,8 +107,9 @@ pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
             }
         }
     }
-    for path in &observed.written {
-        if !denied && !(asked && may_write(&said)) && !is_written(&said, path) {
+    let excused = denied || (asked && may_write(&said));
+    for path in observed.written.iter().filter(|_| !excused) {
+        if !is_written(&said, path) {
             judged.violations.push(Violation { law: Law::Written, about: path.clone() });
         }
     }
@@ -241,7 +242,12 @@ pub fn fits(text: &Text, word: &str) -> bool {
         return true;
     }
     // What prints names may print none, and then a word of nothing but names is empty.
-    if word.is_empty() && text.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_))) {
+    let may_lack = |piece: &Piece| match piece {
+        Piece::Glob(_) => true,
+        Piece::Unknown(cause) => cause.is_below(),
+        Piece::Literal(_) => false,
+    };
+    if word.is_empty() && text.pieces().iter().any(may_lack) {
         return true;
     }
     // Inside there is no account for every name behind a tilde.

@@ -12,5 +12,6 @@ pub mod generate;
 pub mod law;
 pub mod random;
 pub mod runner;
+pub mod scripts;
 pub mod shapes;
 pub mod strace;

@@ -84,7 +84,7 @@ pub enum Mode {
     Assignment,
     /// The body of a here-document: like a double-quoted string.
     HereDocument,
-    /// The operand of `<<<`: a tilde counts at its start.
+    /// The operand of `<<<`: a tilde counts at its start and after each colon, as in an assignment.
     HereString,
     /// The word of `case`.
     CaseSubject,
@@ -111,10 +111,8 @@ pub fn declaration_fields(word: &Word, environ: &mut dyn Environ) -> Vec<Field> 
 pub fn text(word: &Word, environ: &mut dyn Environ, mode: Mode) -> Text {
     let mut expander = Expander::new(environ, word.span);
     match mode {
-        Mode::Assignment => expander.flat(word, Tilde::Assignment, false),
-        Mode::HereString | Mode::CaseSubject | Mode::Conditional => {
-            expander.flat(word, Tilde::Start, false)
-        }
+        Mode::Assignment | Mode::HereString => expander.flat(word, Tilde::Assignment, false),
+        Mode::CaseSubject | Mode::Conditional => expander.flat(word, Tilde::Start, false),
         Mode::HereDocument | Mode::ArithmeticText => expander.flat(word, Tilde::None, true),
     }
 }
@@ -214,10 +212,13 @@ impl Place {
 
     /// The text, not known any more where it may lack what it says.
     fn admits(self, text: Text) -> Text {
+        let says = text.pieces().len() > 1;
         let lacks = text.pieces().iter().any(|piece| match piece {
             Piece::Glob(_) => self != Self::Alone,
-            Piece::Unknown(cause) => self == Self::Rooted && cause.is_below(),
-            Piece::Literal(_) => false,
+            Piece::Unknown(cause) if cause.is_below() => {
+                self == Self::Rooted || (self == Self::Within && says)
+            }
+            _ => false,
         });
         if lacks { Text::unknown(Unknown::Output) } else { text }
     }

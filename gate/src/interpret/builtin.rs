@@ -662,7 +662,19 @@ impl Runner<'_> {
                 None => self.assign_text(exact, None, value, false, call.site),
             }
         }
-        Outcome { status, ..Outcome::default() }
+        // Where there was no line, the variables are empty and it fails.
+        let failed = (!known).then(|| {
+            let mut failed = self.state.clone();
+            for name in names.iter().filter_map(Text::exact).filter(|name| is_name(name)) {
+                let nothing = Value::Scalar(Text::empty());
+                let values = &mut failed.variable_mut(name).values;
+                if !values.contains(&nothing) {
+                    values.push(nothing);
+                }
+            }
+            Box::new(failed)
+        });
+        Outcome { status, failed, ..Outcome::default() }
     }
 
     fn mapfile(&mut self, call: &Call, follows: bool) {

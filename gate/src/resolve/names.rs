@@ -26,24 +26,32 @@ pub(crate) fn printed(
         return None;
     }
     let call = Call { argv, reading, input };
-    match name {
-        "find" | "gfind" => call.find(),
-        "fd" | "fdfind" => call.fd(),
-        "rg" | "ripgrep" => call.rg(),
-        "grep" | "egrep" | "fgrep" | "ggrep" => call.grep(),
-        "ls" | "gls" => call.ls(),
-        "git" => call.git(),
-        "wc" => call.wc(),
-        "nproc" => Some(line(Piece::Unknown(Unknown::Arithmetic))),
-        "date" | "gdate" => call.date(),
-        "uname" | "hostname" | "whoami" | "arch" => Some(line(Piece::Unknown(Unknown::Plain))),
-        "id" => call.id(),
-        "basename" | "dirname" => call.part(),
-        "cut" => call.cut(),
-        "sed" | "gsed" => call.sed(),
-        "sort" | "gsort" | "uniq" | "guniq" | "head" | "ghead" | "tail" | "gtail" | "shuf"
-        | "tac" => call.same(),
-        _ => None,
+    // A name that is known exactly may be missing, and then nothing is printed.
+    let open = |text: &Text| !text.is_exact();
+    call.prints(name).filter(open)
+}
+
+impl Call<'_> {
+    fn prints(&self, name: &str) -> Option<Text> {
+        match name {
+            "find" | "gfind" => self.find(),
+            "fd" | "fdfind" => self.fd(),
+            "rg" | "ripgrep" => self.rg(),
+            "grep" | "egrep" | "fgrep" | "ggrep" => self.grep(),
+            "ls" | "gls" => self.ls(),
+            "git" => self.git(),
+            "wc" => self.wc(),
+            "nproc" => Some(line(Piece::Unknown(Unknown::Arithmetic))),
+            "date" | "gdate" => self.date(),
+            "uname" | "hostname" | "whoami" | "arch" => Some(line(Piece::Unknown(Unknown::Plain))),
+            "id" => self.id(),
+            "basename" | "dirname" => self.part(),
+            "cut" => self.cut(),
+            "sed" | "gsed" => self.sed(),
+            "sort" | "gsort" | "uniq" | "guniq" | "head" | "ghead" | "tail" | "gtail" | "shuf"
+            | "tac" => self.same(),
+            _ => None,
+        }
     }
 }
 
