@@ -27,6 +27,8 @@ mod scan;
 mod scorecard;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod tidy;
 mod trace;
 mod utilities;
 mod words;

@@ -1,7 +1,7 @@
 //! The dialects of coding agents: a payload becomes a call, an advice becomes a reply.
 //!
 //! Takes bytes and a judge; gives what to print and the exit status. Adapters are pure: no file, no
-//! environment, no clock. Never answers anything that an agent takes for an approval by mistake.
+//! environment, no clock. May import: serde and the gate. Never answers anything that an agent takes for an approval by mistake.
 
 pub mod amp;
 pub mod antigravity;
