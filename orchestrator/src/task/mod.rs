@@ -3,6 +3,7 @@
 //! May import serde for storage, nothing else of this package.
 //! Never reads a file, a clock or a wire, and knows no protocol's spelling.
 
+pub mod budget;
 pub mod call;
 pub mod decision;
 pub mod edit;
@@ -10,6 +11,7 @@ pub mod event;
 pub mod input;
 pub mod port;
 pub mod project;
+pub mod queue;
 pub mod settings;
 pub mod state;
 
