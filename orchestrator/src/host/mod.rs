@@ -2,3 +2,5 @@
 //! Gives configuration, secrets, logs, records and the task database.
 //! May import task.
 //! Never decides anything.
+
+pub mod records;
