@@ -8,10 +8,13 @@ pub mod call;
 pub mod decision;
 pub mod edit;
 pub mod event;
+pub mod failure;
 pub mod input;
+pub mod machine;
 pub mod port;
 pub mod project;
 pub mod queue;
+pub mod repeat;
 pub mod settings;
 pub mod state;
 
