@@ -3,11 +3,20 @@
 //! May import task.
 //! Never runs a tool, judges a call, or contacts a host that is not configured or loopback.
 
+mod anthropic;
+mod catalog;
 mod client;
+pub mod http;
+mod lines;
+pub mod ndjson;
+mod ollama;
+mod openai;
 pub mod redact;
 pub mod registry;
 pub mod scripted;
 pub mod secret;
+pub mod sse;
+pub mod text_tools;
 mod turn;
 
 use std::fmt;
@@ -23,6 +32,7 @@ use crate::task::settings::{
     Capabilities, Locality, ModelSettings, Provider, ReasoningLevel, Role,
 };
 
+pub use http::Limits;
 pub use registry::Models;
 
 /// What a model is asked.

@@ -6,18 +6,24 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
-use super::client::Client;
+use super::client::{Client, FALLBACK};
+use super::http::{self, Http, Limits};
+use super::ollama;
 use super::redact::Redactor;
 use super::secret::SecretKeeper;
 use super::{
     ChatModel, Listing, Message, ModelError, ModelErrorKind, ModelInfo, ModelSource, Piece, Request,
 };
 use crate::task::port::SharedSecrets;
-use crate::task::settings::{Role, Roles, Settings};
+use crate::task::settings::{Locality, Provider, Role, Roles, Settings};
 
-/// How long a model may take to tell what it can do when models are listed.
-const LIST_LIMIT: Duration = Duration::from_secs(2);
+/// How long a server may take in all to tell which models it has.
+const DISCOVER_LIMIT: Duration = Duration::from_secs(5);
+
+/// Characters of the id of a model that was found.
+const ID_CHARS: usize = 128;
 
 /// The output tokens a test asks for at most.
 const TEST_TOKENS: u64 = 16;
@@ -26,6 +32,7 @@ const TEST_TOKENS: u64 = 16;
 pub struct Models {
     keeper: Arc<SecretKeeper>,
     redactor: Redactor,
+    http: Arc<Http>,
     current: RwLock<Arc<Set>>,
 }
 
@@ -41,9 +48,15 @@ struct Set {
 impl Models {
     /// No models yet; secrets are asked for from that source at first use and kept.
     pub fn new(secrets: SharedSecrets) -> Self {
+        Self::limited(secrets, Limits::default())
+    }
+
+    /// The same within other limits.
+    pub fn limited(secrets: SharedSecrets, limits: Limits) -> Self {
         let redactor = Redactor::default();
         let keeper = Arc::new(SecretKeeper::new(secrets, redactor.clone()));
-        Self { keeper, redactor, current: RwLock::default() }
+        let http = Arc::new(Http::new(limits, redactor.clone()));
+        Self { keeper, redactor, http, current: RwLock::default() }
     }
 
     /// Takes secrets out of texts; knows each value that was asked for since the last `configure`.
@@ -63,7 +76,7 @@ impl Models {
         let mut models: Vec<Client> = Vec::new();
         for model in &settings.models {
             models.retain(|earlier| earlier.settings().id != model.id);
-            models.push(Client::new(model.clone(), self.secrets()));
+            models.push(Client::new(model.clone(), &self.http, self.secrets()));
         }
         let set = Set { models, roles: settings.roles.clone(), failed: Mutex::default() };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
@@ -77,9 +90,68 @@ impl Models {
     /// loopback servers have. Takes some seconds at most; what is cancelled or too slow is not healthy.
     pub async fn list(&self, discover: bool, cancel: &CancellationToken) -> Listing {
         let set = self.set();
-        let models = join_all(set.models.iter().map(|model| set.info(model, cancel))).await;
-        let _ = discover;
-        Listing { models, discovered: Vec::new() }
+        let limit = self.http.limits().headers_probe;
+        let models = join_all(set.models.iter().map(|model| set.info(model, limit, cancel)));
+        if !discover {
+            return Listing { models: models.await, discovered: Vec::new() };
+        }
+        let found = async {
+            tokio::select! {
+                found = self.discover(&set) => found,
+                () = cancel.cancelled() => Vec::new(),
+            }
+        };
+        let (models, discovered) = futures::join!(models, found);
+        Listing { models, discovered }
+    }
+
+    /// Models of the configured Ollama servers, and of the one on this machine if none is configured, that
+    /// are not configured themselves.
+    async fn discover(&self, set: &Set) -> Vec<ModelInfo> {
+        let ollama = |model: &&Client| model.settings().provider == Provider::Ollama;
+        let mut servers: Vec<(Url, Option<&Client>)> = Vec::new();
+        for model in set.models.iter().filter(ollama) {
+            if let Some(base) = model.base()
+                && !servers.iter().any(|(known, _)| known == base)
+            {
+                servers.push((base.clone(), Some(model)));
+            }
+        }
+        if !set.models.iter().any(|model| ollama(&model)) {
+            servers.extend(ollama::base(None).ok().map(|base| (base, None)));
+        }
+        let asked = servers.iter().map(|(base, model)| async move {
+            let key = match model {
+                Some(model) => model.key().await.ok()?,
+                None => None,
+            };
+            let found = ollama::discover(&self.http, base, key);
+            let found = tokio::time::timeout(DISCOVER_LIMIT, found).await.ok()?.ok()?;
+            Some((base, found))
+        });
+        let mut discovered: Vec<ModelInfo> = Vec::new();
+        for (base, found) in join_all(asked).await.into_iter().flatten() {
+            let locality = if http::is_loopback(base) { Locality::Local } else { Locality::Cloud };
+            for (name, capabilities) in found {
+                let is_configured = set.models.iter().filter(ollama).any(|model| {
+                    model.base() == Some(base) && tagged(&model.settings().model) == tagged(&name)
+                });
+                let id: String = format!("ollama:{name}").chars().take(ID_CHARS).collect();
+                if is_configured || discovered.iter().any(|known| known.id == id) {
+                    continue;
+                }
+                discovered.push(ModelInfo {
+                    id,
+                    provider: Provider::Ollama,
+                    model: name,
+                    role: None,
+                    capabilities: capabilities.unwrap_or(FALLBACK),
+                    healthy: true,
+                    locality,
+                });
+            }
+        }
+        discovered
     }
 
     /// Asks a model for one word; gives the milliseconds to its first sign. The result is remembered for
@@ -124,6 +196,11 @@ async fn first_sign(model: &Client, cancel: &CancellationToken) -> Result<u64, M
     Err(ModelError::new(ModelErrorKind::Unknown, "the model ended its answer without a word"))
 }
 
+/// A model's name with the tag that stands for none.
+fn tagged(name: &str) -> &str {
+    name.strip_suffix(":latest").unwrap_or(name)
+}
+
 fn unknown_model(id: &str) -> ModelError {
     ModelError::new(ModelErrorKind::BadRequest, format!("no model `{id}` is configured"))
         .advise("add it to the setting desiide.models")
@@ -140,9 +217,9 @@ impl Set {
             .find(|role| self.roles.id(*role).is_some_and(|named| named == id))
     }
 
-    async fn info(&self, model: &Client, cancel: &CancellationToken) -> ModelInfo {
+    async fn info(&self, model: &Client, limit: Duration, cancel: &CancellationToken) -> ModelInfo {
         let settings = model.settings();
-        let probed = tokio::time::timeout(LIST_LIMIT, model.capabilities(cancel)).await;
+        let probed = tokio::time::timeout(limit, model.capabilities(cancel)).await;
         let has_failed =
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&settings.id);
         let (capabilities, answers) = match probed {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::text_tools::{Part, Splitter};
 use super::{ModelError, ModelErrorKind, Piece, ProviderState, StopReason, TokenUsage};
 use crate::task::call::RawCall;
 
@@ -17,16 +18,49 @@ pub(super) struct Turn {
     calls: Vec<RawCall>,
     state: Option<Value>,
     usage: Option<TokenUsage>,
+    splitter: Option<Splitter>,
 }
 
 impl Turn {
     /// An answer of the model with that id.
     pub(super) fn new(out: mpsc::Sender<Piece>, model: &str) -> Self {
-        Self { out, model: model.to_owned(), calls: Vec::new(), state: None, usage: None }
+        Self {
+            out,
+            model: model.to_owned(),
+            calls: Vec::new(),
+            state: None,
+            usage: None,
+            splitter: None,
+        }
+    }
+
+    /// Calls are looked for in the text.
+    pub(super) fn read_calls_in_text(&mut self) {
+        self.splitter = Some(Splitter::default());
     }
 
     /// Text; nothing happens for none.
-    pub(super) async fn text(&mut self, text: String) {
+    pub(super) async fn text(&mut self, text: String) -> Result<(), ModelError> {
+        let Some(splitter) = &mut self.splitter else {
+            self.say(text).await;
+            return Ok(());
+        };
+        let mut parts = Vec::new();
+        splitter.push(&text, &mut parts);
+        self.take(parts).await
+    }
+
+    async fn take(&mut self, parts: Vec<Part>) -> Result<(), ModelError> {
+        for part in parts {
+            match part {
+                Part::Text(text) => self.say(text).await,
+                Part::Call(call) => self.call(call)?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn say(&self, text: String) {
         if !text.is_empty() {
             // Nobody listens: whoever drives this turn sees it too and drops it.
             let _ = self.out.send(Piece::Text(text)).await;
@@ -34,7 +68,7 @@ impl Turn {
     }
 
     /// Visible reasoning; nothing happens for none.
-    pub(super) async fn reasoning(&mut self, text: String) {
+    pub(super) async fn reasoning(&self, text: String) {
         if !text.is_empty() {
             let _ = self.out.send(Piece::Reasoning(text)).await;
         }
@@ -68,7 +102,17 @@ impl Turn {
     }
 
     /// Ends the answer. An answer that failed keeps its usage and nothing else.
-    pub(super) async fn end(self, result: Result<StopReason, ModelError>) {
+    pub(super) async fn end(mut self, mut result: Result<StopReason, ModelError>) {
+        if let Some(mut splitter) = self.splitter.take() {
+            let mut parts = Vec::new();
+            splitter.finish(&mut parts);
+            if let Err(error) = self.take(parts).await {
+                result = result.and(Err(error));
+            }
+            if self.has_calls() && result == Ok(StopReason::End) {
+                result = Ok(StopReason::ToolCalls);
+            }
+        }
         let usage = self.usage.map(Piece::Usage);
         let pieces: Vec<Piece> = match result {
             Ok(stop) => {
