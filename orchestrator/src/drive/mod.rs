@@ -3,43 +3,99 @@
 //! May import task, guard, advisor, tool and model.
 //! Never speaks a protocol, and never runs a call that is not cleared.
 
+mod cell;
+mod context;
+mod critique;
+mod plan;
+mod review;
+mod turn;
+mod verify;
+mod worker;
+
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use uuid::Uuid;
 
+use self::cell::{Answer, Cell, Outlet};
+use crate::advisor::Advisor;
+use crate::guard::Guard;
+use crate::model::ModelSource;
 use crate::task::edit::FileReport;
 use crate::task::event::Event;
 use crate::task::input::TaskInput;
+use crate::task::machine;
 use crate::task::port::{Journal, PortError, Records};
+use crate::task::queue::Queue;
 use crate::task::settings::Settings;
 use crate::task::state::TaskSummary;
+use crate::tool::ToolOptions;
 
-/// What tasks need. The composition root makes it; `start` takes it.
+/// So many ended tasks are listed.
+const KEPT: usize = 100;
+
+/// Takes one line about a fault that nobody else is told in detail.
+pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What tasks need. The composition root makes it; `Runtime::start` takes it.
+#[derive(Clone)]
 pub struct Services {
+    /// Models by job.
+    pub models: Arc<dyn ModelSource>,
+    /// Judges each call.
+    pub guard: Arc<Guard>,
+    /// Chooses workflows.
+    pub advisor: Arc<Advisor>,
     /// The decision log.
     pub records: Arc<dyn Records>,
     /// The history of tasks.
     pub journal: Arc<dyn Journal>,
     /// Workspace roots as the client named them; may be empty, relative or missing.
     pub roots: Vec<PathBuf>,
-    /// Takes one line about a fault that nobody else is told in detail; without secrets.
-    pub note: Arc<dyn Fn(&str) + Send + Sync>,
+    /// What tools are given besides the workspace.
+    pub tools: ToolOptions,
+    /// The log for details of our own faults; what it is told holds no secrets.
+    pub note: Note,
 }
 
 /// All tasks. A clone is a handle of the same tasks.
 #[derive(Clone)]
 pub struct Runtime {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
 }
 
-struct Inner {
+struct Shared {
     services: Services,
-    #[expect(dead_code, reason = "the first task will send")]
-    events: mpsc::UnboundedSender<Event>,
-    ended: Mutex<Vec<TaskSummary>>,
+    outlet: Arc<Outlet>,
+    table: Mutex<Table>,
+    /// Whether a task holds a slot.
+    is_idle: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// In the order they were created.
+    tasks: Vec<Known>,
+    queue: Queue,
+    is_closed: bool,
+}
+
+enum Known {
+    Live(Arc<Cell>),
+    Ended(TaskSummary),
+}
+
+impl Known {
+    fn is(&self, id: &str) -> bool {
+        match self {
+            Self::Live(cell) => cell.id == id,
+            Self::Ended(summary) => summary.id == id,
+        }
+    }
 }
 
 /// How far an approval reaches.
@@ -89,35 +145,76 @@ impl std::error::Error for AnswerError {}
 impl Runtime {
     /// Takes up work inside a tokio runtime. Tasks of earlier processes are listed as ended.
     pub fn start(services: Services, events: mpsc::UnboundedSender<Event>) -> Self {
-        let ended = services.journal.ended(100).unwrap_or_else(|error| {
-            (services.note)(&format!("task history not read: {error}"));
+        let ended = services.journal.ended(KEPT).unwrap_or_else(|error| {
+            (services.note)(&format!("the history of tasks cannot be read: {error}"));
             Vec::new()
         });
-        Self { inner: Arc::new(Inner { services, events, ended: Mutex::new(ended) }) }
+        let outlet = Outlet {
+            journal: Arc::clone(&services.journal),
+            events,
+            note: Arc::clone(&services.note),
+            since: Instant::now(),
+        };
+        let tasks = ended.into_iter().map(Known::Ended).collect();
+        let shared = Shared {
+            services,
+            outlet: Arc::new(outlet),
+            table: Mutex::new(Table { tasks, ..Table::default() }),
+            is_idle: watch::Sender::new(true),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Takes a task in. The summary always says queued, even when events already tell more.
     ///
     /// # Errors
     ///
-    /// After shutdown began.
-    #[expect(clippy::unused_async, reason = "the signature the rooms agreed on")]
-    pub async fn create(&self, _input: TaskInput) -> Result<TaskSummary, PortError> {
-        Err(PortError("tasks are not taken in".to_owned()))
+    /// After shutdown began. A task that cannot be stored fails with `internal_error` instead.
+    #[expect(clippy::unused_async, reason = "a host may have to wait here one day")]
+    pub async fn create(&self, input: TaskInput) -> Result<TaskSummary, PortError> {
+        let mut table = self.table();
+        if table.is_closed {
+            return Err(PortError("the service is about to end and takes no task".to_owned()));
+        }
+        let id = Uuid::new_v4().to_string();
+        let (cell, acts) = Cell::new(id.clone(), input, Arc::clone(&self.shared.outlet));
+        table.tasks.push(Known::Live(Arc::clone(&cell)));
+        let summary = cell.open(acts);
+        if cell.is_over() {
+            table.retire(&cell);
+        } else if table.queue.enter(&id) {
+            self.work_on(cell);
+        }
+        Ok(summary)
     }
 
-    /// Ends a task. False when it had ended before.
+    /// Ends a task: at once when it waits for a slot, else as soon as what it does has stopped. False
+    /// when it had ended before.
     ///
     /// # Errors
     ///
     /// When no task has that id.
     pub fn cancel(&self, task: &str) -> Result<bool, NoSuchTask> {
-        self.list().iter().find(|known| known.id == task).map(|_| false).ok_or(NoSuchTask)
+        let mut table = self.table();
+        let cell = match table.find(task) {
+            None => return Err(NoSuchTask),
+            Some(Known::Ended(_)) => return Ok(false),
+            Some(Known::Live(cell)) => Arc::clone(cell),
+        };
+        if cell.is_over() {
+            return Ok(false);
+        }
+        table.stop(&cell);
+        Ok(true)
     }
 
     /// All tasks that are not forgotten, the oldest first.
     pub fn list(&self) -> Vec<TaskSummary> {
-        self.inner.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let summary = |known: &Known| match known {
+            Known::Live(cell) => cell.summary(),
+            Known::Ended(summary) => summary.clone(),
+        };
+        self.table().tasks.iter().map(summary).collect()
     }
 
     /// The person agrees to a call.
@@ -125,8 +222,8 @@ impl Runtime {
     /// # Errors
     ///
     /// When the task does not wait for it.
-    pub fn approve(&self, task: &str, _approval: &str, _scope: Scope) -> Result<(), AnswerError> {
-        self.waiting(task)
+    pub fn approve(&self, task: &str, approval: &str, scope: Scope) -> Result<(), AnswerError> {
+        self.live(task)?.answer(approval, Answer::Approve(scope))
     }
 
     /// The person declines a call.
@@ -137,10 +234,10 @@ impl Runtime {
     pub fn reject(
         &self,
         task: &str,
-        _approval: &str,
-        _reason: Option<String>,
+        approval: &str,
+        reason: Option<String>,
     ) -> Result<(), AnswerError> {
-        self.waiting(task)
+        self.live(task)?.answer(approval, Answer::Reject(reason))
     }
 
     /// What became of some or all files of a proposal; a file may be told again until all are told.
@@ -151,27 +248,123 @@ impl Runtime {
     pub fn report(
         &self,
         task: &str,
-        _proposal: &str,
-        _files: Vec<FileReport>,
+        proposal: &str,
+        files: Vec<FileReport>,
     ) -> Result<(), AnswerError> {
-        self.waiting(task)
+        self.live(task)?.report(proposal, files)
     }
 
-    /// Replaces all settings. Gives a line for each threshold that was dropped because it loosens.
-    pub fn configure(&self, _settings: &Settings) -> Vec<String> {
-        Vec::new()
+    /// Hands new settings to the guard, for the next call of each task. Gives a line for each
+    /// threshold that was dropped because it loosens. Models and advisor are configured by whoever
+    /// owns them.
+    pub fn configure(&self, settings: &Settings) -> Vec<String> {
+        self.shared.services.guard.configure(&settings.gating)
     }
 
-    /// Ends all tasks and waits until their events are told, `deadline` at most.
-    #[expect(clippy::unused_async, reason = "the signature the rooms agreed on")]
-    pub async fn shutdown(&self, _deadline: Duration) {
-        (self.inner.services.note)("no task is at work");
-    }
-
-    fn waiting(&self, task: &str) -> Result<(), AnswerError> {
-        match self.cancel(task) {
-            Ok(_) => Err(AnswerError::NoApproval),
-            Err(NoSuchTask) => Err(AnswerError::NoTask),
+    /// Ends all tasks and every child process, and waits until that is told, `deadline` at most. A
+    /// task whose work does not stop in time is ended without it.
+    pub async fn shutdown(&self, deadline: Duration) {
+        let end = Instant::now() + deadline;
+        let live = {
+            let mut table = self.table();
+            table.is_closed = true;
+            let live: Vec<_> = table.live().map(Arc::clone).collect();
+            for cell in &live {
+                table.stop(cell);
+            }
+            live
+        };
+        let mut is_idle = self.shared.is_idle.subscribe();
+        let quiet = is_idle.wait_for(|is_idle| *is_idle);
+        // A part of the time is left for what only a kill stops.
+        let is_late = tokio::time::timeout(deadline.mul_f32(0.7), quiet).await.is_err();
+        if is_late {
+            for cell in live {
+                cell.step(machine::Input::Cancel(None));
+            }
         }
+        let left = end.saturating_duration_since(Instant::now());
+        if !self.shared.services.tools.children.kill_all(left).await {
+            (self.shared.services.note)(
+                "child processes are left that could not be killed in time",
+            );
+        }
+    }
+
+    fn work_on(&self, cell: Arc<Cell>) {
+        self.shared.is_idle.send_replace(false);
+        let runtime = self.clone();
+        tokio::spawn(async move {
+            worker::run(Arc::clone(&cell), runtime.shared.services.clone()).await;
+            runtime.leave(&cell);
+        });
+    }
+
+    /// A task has ended: its slot goes to the oldest one that waits.
+    fn leave(&self, cell: &Arc<Cell>) {
+        let mut table = self.table();
+        table.retire(cell);
+        let mut next = table.queue.leave(&cell.id);
+        while let Some(id) = next {
+            match table.find(&id) {
+                Some(Known::Live(cell)) if !cell.is_over() => {
+                    self.work_on(Arc::clone(cell));
+                    break;
+                }
+                _ => next = table.queue.leave(&id),
+            }
+        }
+        self.shared.is_idle.send_replace(table.queue.is_idle());
+    }
+
+    fn live(&self, task: &str) -> Result<Arc<Cell>, AnswerError> {
+        match self.table().find(task) {
+            None => Err(AnswerError::NoTask),
+            Some(Known::Ended(_)) => Err(AnswerError::NoApproval),
+            Some(Known::Live(cell)) => Ok(Arc::clone(cell)),
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn find(&self, id: &str) -> Option<&Known> {
+        self.tasks.iter().find(|known| known.is(id))
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Arc<Cell>> {
+        self.tasks.iter().filter_map(|known| match known {
+            Known::Live(cell) => Some(cell),
+            Known::Ended(_) => None,
+        })
+    }
+
+    fn stop(&mut self, cell: &Arc<Cell>) {
+        cell.stop.cancel();
+        if self.queue.is_waiting(&cell.id) {
+            self.queue.leave(&cell.id);
+            cell.step(machine::Input::Cancel(None));
+            self.retire(cell);
+        }
+    }
+
+    /// Keeps of an ended task what is listed, and forgets the oldest ended ones.
+    fn retire(&mut self, cell: &Arc<Cell>) {
+        for known in &mut self.tasks {
+            if known.is(&cell.id) {
+                *known = Known::Ended(cell.summary());
+            }
+        }
+        let is_ended = |known: &Known| matches!(known, Known::Ended(_));
+        let mut surplus =
+            self.tasks.iter().filter(|known| is_ended(known)).count().saturating_sub(KEPT);
+        self.tasks.retain(|known| {
+            let is_forgotten = surplus > 0 && is_ended(known);
+            surplus -= usize::from(is_forgotten);
+            !is_forgotten
+        });
     }
 }

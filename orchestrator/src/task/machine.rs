@@ -86,8 +86,8 @@ pub enum Input {
     },
     /// The tool ended, or the review did. Call id and duration are filled in here.
     Ran(ToolResult),
-    /// Time went by.
-    Tick,
+    /// Time went by. What a tool had printed may come along.
+    Tick(Option<ToolResult>),
     /// A person or the end of the process stops the task. What a tool had printed may come along.
     Cancel(Option<ToolResult>),
     /// The task cannot go on. What a tool had printed may come along.
@@ -139,6 +139,8 @@ pub enum Note {
         text: String,
         /// None for a call that did what was asked.
         failure: Option<FailureKind>,
+        /// Whether it was a whole call of an allowed tool.
+        is_whole: bool,
     },
     /// Checks failed; a new attempt begins.
     Unmet(Vec<(ToolName, String)>),
@@ -243,7 +245,11 @@ impl Machine {
                 .into_iter()
                 .filter(|tool| input.allowed_tools.contains(tool))
                 .collect(),
-            wanted: wanted.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(tool, _)| tool).collect(),
+            wanted: wanted
+                .into_iter()
+                .filter(|(_, is_wanted)| *is_wanted)
+                .map(|(tool, _)| tool)
+                .collect(),
             spent: Spent::new(input.budget),
             repeats: Repeats::default(),
             ids: HashSet::new(),
@@ -354,8 +360,8 @@ impl Machine {
                 self.resume(now, acts);
                 self.ran(now, result, acts);
             }
-            Input::Tick if self.left(now.elapsed) == Some(0) => {
-                self.fail(now, out_of_time(), None, acts);
+            Input::Tick(ran) if self.left(now.elapsed) == Some(0) => {
+                self.fail(now, out_of_time(), ran, acts);
             }
             Input::Cancel(ran) => {
                 self.close(now, "the task was cancelled", ran, acts);
@@ -374,7 +380,7 @@ impl Machine {
             | Input::Rejected(_)
             | Input::Proposed { .. }
             | Input::Ran(_)
-            | Input::Tick => {}
+            | Input::Tick(_) => {}
         }
     }
 
@@ -404,10 +410,8 @@ impl Machine {
 
     fn said(&mut self, now: Moment, calls: Vec<RawCall>, acts: &mut Vec<Act>) {
         self.message = None;
-        let calls: Vec<_> = calls
-            .into_iter()
-            .map(|call| RawCall { id: self.unique(call.id), ..call })
-            .collect();
+        let calls: Vec<_> =
+            calls.into_iter().map(|call| RawCall { id: self.unique(call.id), ..call }).collect();
         acts.push(Act::Note(Note::Said(calls.clone())));
         if calls.is_empty() {
             self.verify(now, acts);
@@ -444,7 +448,10 @@ impl Machine {
                 self.malformed(now, &raw, FailureKind::Failed, why.to_owned(), &[], acts);
                 let failure = Failure::new(
                     Reason::Loop,
-                    format!("the model repeats itself: `{}` with the same arguments", brief(&raw.name)),
+                    format!(
+                        "the model repeats itself: `{}` with the same arguments",
+                        brief(&raw.name)
+                    ),
                 );
                 return self.fail(now, failure, None, acts);
             }
@@ -508,7 +515,7 @@ impl Machine {
         let mut result = failed(kind, message, reasons);
         result.call.clone_from(&raw.id);
         self.repeats.told(&result.output);
-        let note = note(&result, &raw.name);
+        let note = note(&result, &raw.name, false);
         self.tell(now, EventBody::ToolCallFinished { result }, acts);
         acts.push(Act::Note(note));
     }
@@ -602,11 +609,7 @@ impl Machine {
         let proposal = EditProposal { id: (self.fresh)(), files, critique };
         self.at(Stage::Review);
         self.enter(now, TaskState::AwaitingApproval, acts);
-        self.tell(
-            now,
-            EventBody::EditProposed { proposal: proposal.clone(), files: metas },
-            acts,
-        );
+        self.tell(now, EventBody::EditProposed { proposal: proposal.clone(), files: metas }, acts);
         acts.push(Act::Do(Work::Review(proposal)));
     }
 
@@ -620,7 +623,9 @@ impl Machine {
         acts: &mut Vec<Act>,
     ) {
         let is_check = self.open.as_ref().is_some_and(|open| open.is_check);
-        let Some((_, result)) = self.finish(now, failed(kind, message, reasons), acts) else { return };
+        let Some((_, result)) = self.finish(now, failed(kind, message, reasons), acts) else {
+            return;
+        };
         match kind {
             FailureKind::Rejected if is_check => {
                 let failure = Failure::new(Reason::VerificationRejected, result.output);
@@ -663,7 +668,7 @@ impl Machine {
         self.tell(now, EventBody::ToolCallFinished { result: result.clone() }, acts);
         if !open.is_check {
             self.repeats.told(&result.output);
-            acts.push(Act::Note(note(&result, open.call.tool.name())));
+            acts.push(Act::Note(note(&result, open.call.tool.name(), true)));
         }
         Some((open, result))
     }
@@ -791,8 +796,7 @@ impl Machine {
 
     fn tell(&mut self, now: Moment, body: EventBody, acts: &mut Vec<Act>) {
         self.latest = self.latest.max(now.at);
-        let event =
-            Event { task: self.summary.id.clone(), seq: self.seq, at: self.latest, body };
+        let event = Event { task: self.summary.id.clone(), seq: self.seq, at: self.latest, body };
         self.seq = self.seq.saturating_add(1);
         acts.push(Act::Tell(event, Arc::clone(&self.summary)));
     }
@@ -810,7 +814,7 @@ pub fn failed(kind: FailureKind, message: String, reasons: Vec<String>) -> ToolR
     }
 }
 
-fn note(result: &ToolResult, name: &str) -> Note {
+fn note(result: &ToolResult, name: &str, is_whole: bool) -> Note {
     let failure = result.failure.as_ref();
     let text = match failure {
         Some(failure) if result.output.is_empty() => failure.message.clone(),
@@ -821,6 +825,7 @@ fn note(result: &ToolResult, name: &str) -> Note {
         name: name.to_owned(),
         text,
         failure: failure.map(|failure| failure.kind),
+        is_whole,
     }
 }
 

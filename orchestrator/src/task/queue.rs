@@ -24,6 +24,16 @@ impl Queue {
         free
     }
 
+    /// Whether that task waits for a slot.
+    pub fn is_waiting(&self, id: &str) -> bool {
+        self.waiting.iter().any(|waiting| waiting == id)
+    }
+
+    /// Whether no task holds a slot.
+    pub fn is_idle(&self) -> bool {
+        self.working.is_empty()
+    }
+
     /// A task ended, wherever it stood. Gives the one that holds its slot from now on.
     pub fn leave(&mut self, id: &str) -> Option<String> {
         self.waiting.retain(|waiting| waiting != id);

@@ -134,7 +134,10 @@ mod tests {
     #[test]
     fn the_order_of_keys_is_no_difference_and_types_are() {
         let key = |args: Value| super::key("shell", &Ok(args));
-        assert_eq!(key(json!({"a": [1, {"x": 1, "y": 2}], "b": 2})), key(json!({"b": 2, "a": [1, {"y": 2, "x": 1}]})));
+        assert_eq!(
+            key(json!({"a": [1, {"x": 1, "y": 2}], "b": 2})),
+            key(json!({"b": 2, "a": [1, {"y": 2, "x": 1}]}))
+        );
         assert_ne!(key(json!({"a": [1, 2]})), key(json!({"a": [2, 1]})));
         assert_ne!(key(json!({"a": 1})), key(json!({"a": "1"})));
         assert_ne!(super::key("lint", &Ok(json!({}))), key(json!({})));
