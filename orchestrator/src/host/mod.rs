@@ -3,4 +3,5 @@
 //! May import task.
 //! Never decides anything.
 
+pub mod log;
 pub mod records;
