@@ -1,5 +1,6 @@
 //! Runs requests. What changes tasks or settings runs one after the other, in the order it came; what asks
-//! models, services or the decision log runs beside it and can be cancelled.
+//! models, services or the decision log starts in its turn, runs beside everything else, and can be
+//! cancelled.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -49,7 +50,15 @@ pub(super) struct Handlers {
 /// The services of an open session, and the queue of what runs in order.
 struct Session {
     services: Services,
-    ordered: mpsc::UnboundedSender<(u64, RequestId, Request)>,
+    ordered: mpsc::UnboundedSender<Begun>,
+}
+
+/// A request that waits for its turn.
+struct Begun {
+    serial: u64,
+    id: RequestId,
+    request: Request,
+    cancel: CancellationToken,
 }
 
 impl Handlers {
@@ -72,17 +81,28 @@ impl Handlers {
 
     /// Opens the session.
     pub(super) fn open_with(&mut self, services: Services, notices: Notices, log: Log) {
-        let (ordered, mut queue) = mpsc::unbounded_channel::<(u64, RequestId, Request)>();
+        let (ordered, mut queue) = mpsc::unbounded_channel::<Begun>();
         let finished = self.finished.clone();
         let behind = services.clone();
         tokio::spawn(async move {
-            while let Some((serial, id, request)) = queue.recv().await {
+            while let Some(Begun { serial, id, request, cancel }) = queue.recv().await {
                 let method = request.method();
-                let work = in_order(&behind, (&notices, &log), request);
-                let result = guarded(method, work).await;
-                if finished.send(Finished { serial, id, result }).is_err() {
-                    return;
+                if is_ordered(method) {
+                    let work = in_order(&behind, (&notices, &log), request);
+                    let result = guarded(method, work).await;
+                    if finished.send(Finished { serial, id, result }).is_err() {
+                        return;
+                    }
+                    continue;
                 }
+                // It starts when its turn comes, so that it sees the settings sent before it.
+                let services = behind.clone();
+                let finished = finished.clone();
+                tokio::spawn(async move {
+                    let result = guarded(method, beside(&services, request, &cancel)).await;
+                    // A session that is over needs no answer.
+                    let _ = finished.send(Finished { serial, id, result });
+                });
             }
         });
         self.session = Some(Session { services, ordered });
@@ -106,24 +126,13 @@ impl Handlers {
         let serial = self.next;
         let cancel = CancellationToken::new();
         self.open.insert(serial, (id.clone(), cancel.clone()));
-        if is_ordered(method) {
-            // INVARIANT (the queue lives as long as the session): its worker ends with the session.
-            return match session.ordered.send((serial, id, request)) {
-                Ok(()) => None,
-                Err(mpsc::error::SendError((serial, id, _))) => {
-                    self.open.remove(&serial);
-                    Some((id, Err(Fault::Internal(method, "the session is over".to_owned()))))
-                }
-            };
+        match session.ordered.send(Begun { serial, id, request, cancel }) {
+            Ok(()) => None,
+            Err(mpsc::error::SendError(Begun { serial, id, .. })) => {
+                self.open.remove(&serial);
+                Some((id, Err(Fault::Internal(method, "the session is over".to_owned()))))
+            }
         }
-        let services = session.services.clone();
-        let finished = self.finished.clone();
-        tokio::spawn(async move {
-            let result = guarded(method, beside(&services, request, &cancel)).await;
-            // A session that is over needs no answer.
-            let _ = finished.send(Finished { serial, id, result });
-        });
-        None
     }
 
     /// The request is answered.
