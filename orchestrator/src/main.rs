@@ -21,6 +21,7 @@ use shellgate_orchestrator::task::event::Event;
 use shellgate_orchestrator::task::input::TaskInput;
 use shellgate_orchestrator::task::port::{Journal, PortError, Records, Trust};
 use shellgate_orchestrator::task::state::TaskSummary;
+use shellgate_orchestrator::tool::ToolOptions;
 use shellgate_orchestrator::tool::process::launched;
 use shellgate_orchestrator::tool::sandbox::Sandbox;
 use tokio::signal::unix::{SignalKind, signal};
@@ -241,17 +242,23 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
         move |line| warn_log.warn(line),
         move |line| skip_log.say(Level::Warn, &line),
     ));
-    let _ = arguments;
     let history: Arc<NoHistory> = Arc::default();
     let home = std::env::var("HOME").unwrap_or_default();
-    let advisor = Arc::new(Advisor::new(&uuid::Uuid::new_v4().to_string()));
+    let redactor = models.redactor();
+    let advisor = Advisor::new(&uuid::Uuid::new_v4().to_string());
+    let advisor = Arc::new(advisor.concealing(Arc::new(move |text| redactor.redact(text))));
     let guard = Arc::new(Guard::new(Arc::clone(&advisor), history.clone(), home));
     let note_log = log.clone();
     let runtime = Runtime::start(
         drive::Services {
+            models: models.clone(),
+            guard: Arc::clone(&guard),
+            advisor: Arc::clone(&advisor),
             records: Arc::clone(&records),
             journal: history,
             roots,
+            tools: ToolOptions { sandbox: arguments.sandbox, ..ToolOptions::of_this_process() },
+            tells_reasoning: arguments.reasoning,
             note: Arc::new(move |line| note_log.say(Level::Warn, line)),
         },
         events,

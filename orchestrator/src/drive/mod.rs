@@ -58,6 +58,8 @@ pub struct Services {
     pub roots: Vec<PathBuf>,
     /// What tools are given besides the workspace.
     pub tools: ToolOptions,
+    /// Whether the model's visible reasoning is told; clients of older versions do not know it.
+    pub tells_reasoning: bool,
     /// The log for details of our own faults; what it is told holds no secrets.
     pub note: Note,
 }

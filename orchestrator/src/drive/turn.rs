@@ -145,7 +145,9 @@ impl Worker {
                     answered.text.push_str(&text);
                     is_told.then_some(Input::Text(text))
                 }
-                Some(Piece::Reasoning(text)) => is_told.then_some(Input::Reasoning(text)),
+                Some(Piece::Reasoning(text)) => {
+                    (is_told && self.services.tells_reasoning).then_some(Input::Reasoning(text))
+                }
                 Some(Piece::Call(call)) => {
                     answered.calls.push(call);
                     None
