@@ -6,12 +6,14 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::cell::Cell;
+use super::context::{self, Look};
 use super::turn::Conversation;
-use super::{Services, context};
+use super::Services;
 use crate::advisor::route::{CostTier, LastRun, RouteInput, RouteModel, Routed};
 use crate::guard::{Repository, TaskGuard};
 use crate::model::{ChatModel, ModelError};
 use crate::task::call::{FailureKind, ToolName};
+use crate::task::decision::Answer;
 use crate::task::edit::FileMeta;
 use crate::task::failure::{Failure, Reason};
 use crate::task::input::{ContextRef, Preference, TaskInput, Workflow};
@@ -25,6 +27,8 @@ const UNKNOWN_WINDOW: u64 = 32_000;
 
 /// From this answer on a cheap draft is not worth its time.
 const ESCALATION: u8 = 3;
+/// Up to this answer a cheap model is not tried alone.
+const HOPELESS: u8 = 1;
 
 /// What a task works with once it is planned.
 pub(super) struct Planned {
@@ -124,18 +128,15 @@ async fn plan_for(
     let team = assemble(cell, services, usual, files, cancel).await?;
     let model = &team.model;
     let window = model.capabilities(cancel).await.ok().map(|able| able.context_tokens);
-    let look = context::Look {
-        workspace: Arc::clone(&workspace),
-        project: Arc::clone(&project),
-        toolbox: toolbox.clone(),
-    };
-    let limit = context::limit(window.unwrap_or(UNKNOWN_WINDOW));
-    let gathered = context::gather(&look, &input.context, limit, cancel).await;
-    let specs = toolbox.specs(&input.allowed_tools);
     let repository: Arc<dyn Repository> = Arc::new(Branches(toolbox.clone()));
     let guard =
         services.guard.open(cell.id.clone(), workspace.place().clone(), project, repository);
-    Ok(Planned { toolbox, guard, conversation: Conversation::new(input, &gathered, specs), team })
+    let look = Look { toolbox: &toolbox, guard: &guard, cancel };
+    let limit = context::limit(window.unwrap_or(UNKNOWN_WINDOW));
+    let gathered = context::gather(&look, &input.context, limit).await;
+    let specs = toolbox.specs(&input.allowed_tools);
+    let conversation = Conversation::new(input, &gathered, specs);
+    Ok(Planned { toolbox, guard, conversation, team })
 }
 
 fn unavailable(error: &ModelError) -> Failure {
@@ -207,7 +208,10 @@ async fn assemble(
     match routed.workflow {
         Some(Workflow::LocalCloudCascade) => {
             let first = team.model.settings().id.clone();
-            team.strong = by_role(services, Role::Strong, &routed)
+            team.strong = services
+                .models
+                .by_role(Role::Strong)
+                .ok()
                 .filter(|strong| strong.settings().id != first);
             let need = services.advisor.escalation_need(&route, cancel).await.unwrap_or_default();
             if need >= ESCALATION {
@@ -216,7 +220,7 @@ async fn assemble(
             }
         }
         Some(Workflow::CloudWithCritique) => {
-            team.reviewer = by_role(services, Role::Reviewer, &routed);
+            team.reviewer = services.models.by_role(Role::Reviewer).ok();
         }
         Some(Workflow::LocalSingle | Workflow::CloudSingle) | None => {}
     }
@@ -226,25 +230,39 @@ async fn assemble(
 
 /// The model whose turn comes first.
 fn first(services: &Services, usual: &Arc<dyn ChatModel>, routed: &Routed) -> Arc<dyn ChatModel> {
-    // One model alone is the one the person's preference names, where the workflow may use it.
-    let usual_first = routed.workflow != Some(Workflow::LocalCloudCascade)
-        && routed.models.contains(&usual.settings().id);
-    if usual_first || routed.workflow.is_none() {
-        return Arc::clone(usual);
+    let may = |model: &Arc<dyn ChatModel>| routed.models.contains(&model.settings().id);
+    match routed.workflow {
+        None => return Arc::clone(usual),
+        // One model alone is the one the person's preference names, unless the work is hard.
+        Some(Workflow::LocalSingle | Workflow::CloudSingle) if !is_hard(routed) && may(usual) => {
+            return Arc::clone(usual);
+        }
+        Some(_) => {}
     }
-    routed
-        .role
-        .into_iter()
+    let hard = is_hard(routed).then_some(Role::Strong);
+    hard.into_iter()
+        .chain(routed.role)
         .chain([Role::Cheap, Role::Strong])
-        .find_map(|role| by_role(services, role, routed))
+        .filter_map(|role| services.models.by_role(role).ok())
+        .find(may)
         .or_else(|| routed.models.iter().find_map(|id| services.models.get(id)))
         .unwrap_or_else(|| Arc::clone(usual))
 }
 
-/// The model of that role, where the workflow may use it.
-fn by_role(services: &Services, role: Role, routed: &Routed) -> Option<Arc<dyn ChatModel>> {
-    let model = services.models.by_role(role).ok()?;
-    routed.models.contains(&model.settings().id).then_some(model)
+/// Whether the advisor said that the work is complex, or that a cheap model will hardly manage it.
+fn is_hard(routed: &Routed) -> bool {
+    let score = |question: &str| {
+        routed.records.iter().find(|record| record.question == question).and_then(|record| {
+            match record.answer {
+                Answer::Score { score, .. } => Some(score),
+                _ => None,
+            }
+        })
+    };
+    let is_cascade = routed.workflow == Some(Workflow::LocalCloudCascade);
+    let is_complex = score("complexity").is_some_and(|score| score >= ESCALATION);
+    let is_beyond_cheap = score("cheap_success").is_some_and(|score| score <= HOPELESS);
+    !is_cascade && (is_complex || is_beyond_cheap)
 }
 
 fn route_input(cell: &Cell, models: &[Arc<dyn ChatModel>], files: Vec<FileMeta>) -> RouteInput {

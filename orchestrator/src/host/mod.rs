@@ -5,3 +5,4 @@
 
 pub mod log;
 pub mod records;
+pub mod store;
