@@ -1,26 +1,24 @@
 //! The service's program: arguments, descriptors, signals, and the rooms put together.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use shellgate_orchestrator::advisor::Advisor;
 use shellgate_orchestrator::drive::{self, Runtime};
 use shellgate_orchestrator::guard::Guard;
 use shellgate_orchestrator::host::log::{Level, Log};
+use shellgate_orchestrator::host::memory::Memory;
 use shellgate_orchestrator::host::records::DecisionLog;
+use shellgate_orchestrator::host::store::{Store, Unusable};
 use shellgate_orchestrator::model::Models;
 use shellgate_orchestrator::rpc::frame::FrameLimits;
 use shellgate_orchestrator::rpc::stdio;
 use shellgate_orchestrator::server::{Ending, Opening, Services, Session, serve};
-use shellgate_orchestrator::task::event::Event;
-use shellgate_orchestrator::task::input::TaskInput;
-use shellgate_orchestrator::task::port::{Journal, PortError, Records, Trust};
-use shellgate_orchestrator::task::state::TaskSummary;
+use shellgate_orchestrator::task::port::{Journal, Records, Trust};
 use shellgate_orchestrator::tool::ToolOptions;
 use shellgate_orchestrator::tool::process::launched;
 use shellgate_orchestrator::tool::sandbox::Sandbox;
@@ -242,12 +240,13 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
         move |line| warn_log.warn(line),
         move |line| skip_log.say(Level::Warn, &line),
     ));
-    let history: Arc<NoHistory> = Arc::default();
+    let warnings = notices.clone();
+    let (journal, trust) = history(arguments, &roots, |line| warnings.warn(line));
     let home = std::env::var("HOME").unwrap_or_default();
     let redactor = models.redactor();
     let advisor = Advisor::new(&uuid::Uuid::new_v4().to_string());
     let advisor = Arc::new(advisor.concealing(Arc::new(move |text| redactor.redact(text))));
-    let guard = Arc::new(Guard::new(Arc::clone(&advisor), history.clone(), home));
+    let guard = Arc::new(Guard::new(Arc::clone(&advisor), trust, home));
     let note_log = log.clone();
     let runtime = Runtime::start(
         drive::Services {
@@ -255,7 +254,7 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
             guard: Arc::clone(&guard),
             advisor: Arc::clone(&advisor),
             records: Arc::clone(&records),
-            journal: history,
+            journal,
             roots,
             tools: ToolOptions { sandbox: arguments.sandbox, ..ToolOptions::of_this_process() },
             tells_reasoning: arguments.reasoning,
@@ -266,34 +265,33 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
     Services { runtime, models, guard, advisor, records }
 }
 
-/// Stands in where the history of tasks cannot be kept: nothing is remembered beyond this process.
-#[derive(Debug, Default)]
-struct NoHistory {
-    trusted: Mutex<HashSet<(String, String)>>,
-}
-
-impl Journal for NoHistory {
-    fn create(&self, _: &TaskSummary, _: &TaskInput) -> Result<(), PortError> {
-        Ok(())
-    }
-
-    fn append(&self, _: &Event, _: &TaskSummary) -> Result<(), PortError> {
-        Ok(())
-    }
-
-    fn ended(&self, _: usize) -> Result<Vec<TaskSummary>, PortError> {
-        Ok(Vec::new())
-    }
-}
-
-impl Trust for NoHistory {
-    fn is_trusted(&self, root: &str, command: &str) -> bool {
-        let trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
-        trusted.contains(&(root.to_owned(), command.to_owned()))
-    }
-
-    fn remember(&self, root: &str, command: &str) {
-        let mut trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
-        trusted.insert((root.to_owned(), command.to_owned()));
+/// The task database. A directory the person named must be usable, else tasks fail; without one, a
+/// workspace that cannot be written into only means that nothing is remembered.
+fn history(
+    arguments: &Arguments,
+    roots: &[PathBuf],
+    warn: impl Fn(String),
+) -> (Arc<dyn Journal>, Arc<dyn Trust>) {
+    let directory = arguments.data_directory.clone().or_else(|| {
+        let root = roots.first().filter(|root| root.is_absolute() && root.is_dir())?;
+        Some(root.join(".desiide/state"))
+    });
+    match directory.map(|directory| Store::open(&directory)) {
+        Some(Ok(store)) => {
+            let store = Arc::new(store);
+            (store.clone(), store)
+        }
+        Some(Err(error)) if arguments.data_directory.is_some() => {
+            warn(format!("no task can run: {error}"));
+            let unusable = Arc::new(Unusable(error));
+            (unusable.clone(), unusable)
+        }
+        problem => {
+            if let Some(Err(error)) = problem {
+                warn(format!("the history of tasks ends with this process: {error}"));
+            }
+            let memory = Arc::new(Memory::default());
+            (memory.clone(), memory)
+        }
     }
 }

@@ -70,7 +70,8 @@ pub(super) const fn limit(window: u64) -> u64 {
 /// then changes, then what lies around.
 pub(super) async fn gather(look: &Look<'_>, context: &TaskContext, limit: u64) -> String {
     let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(CHARACTERS);
-    let mut snapshot = Snapshot { look, room, text: String::new(), shown: Vec::new(), out: Vec::new() };
+    let mut snapshot =
+        Snapshot { look, room, text: String::new(), shown: Vec::new(), out: Vec::new() };
     snapshot.attached(context).await;
     snapshot.selections(context).await;
     snapshot.changes(context).await;
@@ -245,7 +246,8 @@ impl Look<'_> {
 
 /// The lines of a range, from 1, whichever end comes first.
 fn lines(range: Range) -> (u64, u64) {
-    let (first, last) = (range.start.line.min(range.end.line), range.start.line.max(range.end.line));
+    let (first, last) =
+        (range.start.line.min(range.end.line), range.start.line.max(range.end.line));
     (first.saturating_add(1), last.saturating_add(1))
 }
 

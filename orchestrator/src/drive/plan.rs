@@ -5,10 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::Services;
 use super::cell::Cell;
 use super::context::{self, Look};
 use super::turn::Conversation;
-use super::Services;
 use crate::advisor::route::{CostTier, LastRun, RouteInput, RouteModel, Routed};
 use crate::guard::{Repository, TaskGuard};
 use crate::model::{ChatModel, ModelError};

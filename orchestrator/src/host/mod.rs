@@ -4,5 +4,6 @@
 //! Never decides anything.
 
 pub mod log;
+pub mod memory;
 pub mod records;
 pub mod store;

@@ -428,9 +428,24 @@ fn a_cancel_finishes_the_call_in_progress_wherever_it_is() {
     type Way = fn(&mut Play);
     let ways: [(Way, usize); 9] = [
         (|_| {}, 0),
-        (|play| { play.step(Input::Slot); }, 0),
-        (|play| { play.step(Input::Slot).step(Input::Ready); }, 0),
-        (|play| { play.step(Input::Slot).step(Input::Ready).call("shell", ""); }, 1),
+        (
+            |play| {
+                play.step(Input::Slot);
+            },
+            0,
+        ),
+        (
+            |play| {
+                play.step(Input::Slot).step(Input::Ready);
+            },
+            0,
+        ),
+        (
+            |play| {
+                play.step(Input::Slot).step(Input::Ready).call("shell", "");
+            },
+            1,
+        ),
         (
             |play| {
                 play.step(Input::Slot).step(Input::Ready).call("shell", "");
@@ -438,8 +453,18 @@ fn a_cancel_finishes_the_call_in_progress_wherever_it_is() {
             },
             1,
         ),
-        (|play| { play.step(Input::Slot).step(Input::Ready).asked(); }, 1),
-        (|play| { play.step(Input::Slot).step(Input::Ready).cleared("shell", ""); }, 1),
+        (
+            |play| {
+                play.step(Input::Slot).step(Input::Ready).asked();
+            },
+            1,
+        ),
+        (
+            |play| {
+                play.step(Input::Slot).step(Input::Ready).cleared("shell", "");
+            },
+            1,
+        ),
         (
             |play| {
                 play.step(Input::Slot).step(Input::Ready).cleared("propose_edit", "");
