@@ -453,6 +453,12 @@ impl<T> Cleared<T> {
     pub fn into_inner(self) -> T {
         self.inner
     }
+
+    /// Cleared by a test.
+    #[cfg(test)]
+    pub(crate) const fn by_test(inner: T) -> Self {
+        Self { inner }
+    }
 }
 
 /// What the guard says of one call, and the records that say why.
