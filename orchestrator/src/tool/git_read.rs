@@ -76,20 +76,20 @@ pub(super) async fn run(task: &Task<'_>, args: Args<'_>) -> Answer {
 }
 
 /// The branch that is checked out in the first root; none where detached or not known within 5 s.
-pub(super) async fn branch(toolbox: &Toolbox) -> Option<String> {
-    let name = ask(toolbox, &["rev-parse", "--abbrev-ref", "HEAD"]).await?;
+pub(super) async fn branch(toolbox: &Toolbox, cancel: &CancellationToken) -> Option<String> {
+    let name = ask(toolbox, cancel, &["rev-parse", "--abbrev-ref", "HEAD"]).await?;
     (name != "HEAD").then_some(name)
 }
 
 /// The branch the remote `origin` calls its default.
 pub(super) async fn default_branch(toolbox: &Toolbox) -> Option<String> {
-    let name = ask(toolbox, &["rev-parse", "--abbrev-ref", "origin/HEAD"]).await?;
+    let cancel = CancellationToken::new();
+    let name = ask(toolbox, &cancel, &["rev-parse", "--abbrev-ref", "origin/HEAD"]).await?;
     name.strip_prefix("origin/").filter(|name| *name != "HEAD").map(str::to_owned)
 }
 
-async fn ask(toolbox: &Toolbox, args: &[&str]) -> Option<String> {
-    let cancel = CancellationToken::new();
-    let task = Task { toolbox, cancel: &cancel };
+async fn ask(toolbox: &Toolbox, cancel: &CancellationToken, args: &[&str]) -> Option<String> {
+    let task = Task { toolbox, cancel };
     let command = command(&task, &[], args, KEPT, BRANCH_LIMIT).ok()?;
     let ended = task.children().run(command, task.cancel).await;
     let text = ended.output.text();

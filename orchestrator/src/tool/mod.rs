@@ -202,6 +202,12 @@ impl Toolbox {
         Ran::Result(answer.into_result(call.id, duration))
     }
 
+    /// The branch that is checked out in the first root; none when detached, when there is no
+    /// repository, or when git took more than 5 seconds.
+    pub async fn branch(&self, cancel: &CancellationToken) -> Option<String> {
+        git_read::branch(self, cancel).await
+    }
+
     async fn answer(&self, call: &ToolCall, cancel: &CancellationToken) -> Outcome {
         if let Err(problems) = self.check(call) {
             let message = format!("the arguments of {} are wrong: {problems}", call.tool.name());
@@ -228,7 +234,7 @@ impl Toolbox {
 #[async_trait]
 impl Repository for Toolbox {
     async fn branch(&self) -> Option<String> {
-        git_read::branch(self).await
+        git_read::branch(self, &CancellationToken::new()).await
     }
 
     async fn default_branch(&self) -> Option<String> {
