@@ -19,6 +19,9 @@ mod hooks;
 mod laws;
 mod limits;
 #[cfg(test)]
+#[path = "orchestrator/model.rs"]
+mod orchestrator_model;
+#[cfg(test)]
 mod parse;
 mod rules;
 #[cfg(test)]
