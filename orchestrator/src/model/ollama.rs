@@ -39,6 +39,7 @@ pub(super) struct Ollama {
 }
 
 /// What the server tells about a model.
+#[expect(clippy::struct_excessive_bools, reason = "one per ability that a server lists")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     tool_calls: bool,
