@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use shellgate_orchestrator::advisor::Advisor;
+use shellgate_orchestrator::demo;
 use shellgate_orchestrator::drive::{self, Runtime};
 use shellgate_orchestrator::guard::Guard;
 use shellgate_orchestrator::host::log::{Level, Log};
@@ -146,10 +147,7 @@ fn main() -> ExitCode {
             let _ = std::io::stdout().lock().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
-        Command::Demo(_) => {
-            let _ = std::io::stderr().lock().write_all(b"demo: not there yet\n");
-            ExitCode::from(2)
-        }
+        Command::Demo(arguments) => demo::run(arguments),
         Command::Serve(arguments) => run(arguments, started),
     }
 }

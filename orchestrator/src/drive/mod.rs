@@ -12,6 +12,9 @@ mod turn;
 mod verify;
 mod worker;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
