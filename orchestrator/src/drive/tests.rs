@@ -384,7 +384,7 @@ async fn every_reason_to_fail_is_told() {
         assert_eq!(summary.models, ["m"], "{reason}");
     }
     for (command, reason) in [
-        ("exit 3", "verification_rejected"),
+        ("touch made; exit 3", "verification_rejected"),
         ("git push --force origin main", "verification_blocked"),
     ] {
         let mut rig = Rig::new(one(json!([])));
@@ -425,18 +425,19 @@ async fn a_full_disk_fails_the_task_wherever_it_strikes_and_nothing_else() {
 #[tokio::test]
 async fn checks_that_fail_come_back_until_the_attempts_are_used_up() {
     let mut rig = Rig::new(one(json!([{"text": "a"}, {"text": "b"}])));
-    project(&rig, "exit 3");
+    project(&rig, "touch made; exit 3");
     let own = TaskInput {
         success: Success { tests_pass: true, ..Success::default() },
         budget: Budget { max_iterations: 2, ..Budget::default() },
         ..input()
     };
     let id = rig.create(own).await;
-    for _ in 0..2 {
+    for nth in 0..2 {
+        // Agreed to once, the project's own command is trusted, unless nothing keeps the trust.
         let approval = rig.approval().await;
         rig.runtime.approve(&id, &approval, Scope::Once).unwrap();
         let result = rig.finished().await;
-        assert_eq!(result.exit_code, Some(3), "{result:?}");
+        assert_eq!(result.exit_code, Some(3), "{nth}: {result:?}");
     }
     let summary = rig.ended().await;
     assert_eq!(summary.failure_reason.as_deref(), Some("budget:maxIterations"));
@@ -546,7 +547,7 @@ async fn a_task_can_be_cancelled_wherever_it_is() {
     ];
     for (nth, (turns, wait)) in cases.into_iter().enumerate() {
         let mut rig = Rig::new(one(turns));
-        project(&rig, "exit 3");
+        project(&rig, "touch made; exit 3");
         let success = Success { tests_pass: true, ..Success::default() };
         let id = rig.create(TaskInput { success, ..input() }).await;
         rig.until(|body| wait(body).then_some(())).await;
@@ -630,7 +631,8 @@ async fn the_strong_model_takes_over_once_when_the_cheap_draft_fails() {
         json!([{"text": "I believe it is done."}]),
     ];
     for (nth, turns) in drafts.into_iter().enumerate() {
-        let strong = json!([{"text": "?"}, {"text": "Repaired."}, {"text": "Repaired."}]);
+        let repaired = json!({"text": "Repaired.", "delay_ms": 500});
+        let strong = json!([repaired.clone(), repaired.clone(), repaired]);
         let cheap = Arc::new(named("cheap", turns));
         let strong = Arc::new(named("strong", strong).at(Locality::Cloud));
         let cast = Cast::one(cheap).with(Role::Strong, strong);
@@ -644,12 +646,8 @@ async fn the_strong_model_takes_over_once_when_the_cheap_draft_fails() {
         };
         let id = rig.create(own).await;
         if nth == 3 {
-            for _ in 0..2 {
-                let approval = rig.approval().await;
-                rig.runtime.approve(&id, &approval, Scope::Once).unwrap();
-                rig.finished().await;
-                fs::write(rig.folder.join("made"), "").unwrap();
-            }
+            rig.finished().await;
+            fs::write(rig.folder.join("made"), "").unwrap();
         }
         let summary = rig.ended().await;
         assert_eq!(summary.state, TaskState::Done, "{nth}: {summary:?}");
