@@ -243,8 +243,9 @@ impl TaskGuard {
             }
             context.branch.clone_from(&scene.branch);
         }
-        let agreed = deed.is_own.then(|| self.is_agreed(&deed));
+        // The library and the ports are total; if one of them were not, a person would be asked.
         let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let agreed = deed.is_own.then(|| self.is_agreed(&deed));
             see(&self.guard.gates, &mut deed, &scene, &self.secrets, agreed, context, &active)
         }))
         .map_err(|_| Fault::Broken)?;
