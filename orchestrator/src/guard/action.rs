@@ -24,6 +24,8 @@ pub(super) struct Deed {
     pub(super) edit_files: Option<u64>,
     /// Whether the tool by itself changes nothing.
     pub(super) reads_only: bool,
+    /// Whether it is a command that the tool does not know, so that nothing says that it may run.
+    pub(super) is_unknown: bool,
     /// Whether the command is the project's own and not the model's.
     pub(super) is_own: bool,
     /// Whether the repository's branch matters.
@@ -42,6 +44,7 @@ impl Deed {
             paths: touched(&call.args),
             edit_files: None,
             reads_only: false,
+            is_unknown: false,
             is_own: false,
             wants_branch: false,
             glob: None,
@@ -83,8 +86,7 @@ impl Deed {
         self.reads_only = true;
         let command = text(args, "command").unwrap_or_default();
         if command.is_empty() || !command.chars().all(|own| own.is_ascii_lowercase()) {
-            // No git command: the tool refuses it, and nothing here says that it may run.
-            self.analysed = Some(String::new());
+            self.is_unknown = true;
             return;
         }
         self.action = Action::RunCommand;

@@ -283,6 +283,7 @@ impl TaskGuard {
                 glob: deed.glob.clone(),
                 scene,
                 own: deed.is_own,
+                unknown: deed.is_unknown,
             }),
             asking: active.is_asking(),
             redacting: active.is_redacting(),
@@ -423,12 +424,16 @@ fn see(
         path_floors,
         edit_files: deed.edit_files,
         shortened: built.shortened,
-        command: analysis.map(|own| CommandCase {
-            denied: own.denied,
-            floors: own.floors,
-            reads_only: own.reads_only,
-            agreed,
-        }),
+        command: if deed.is_unknown {
+            Some(CommandCase::default())
+        } else {
+            analysis.map(|own| CommandCase {
+                denied: own.denied,
+                floors: own.floors,
+                reads_only: own.reads_only,
+                agreed,
+            })
+        },
     };
     Seen { case, facts, built, paths }
 }

@@ -74,6 +74,8 @@ pub(super) struct Inputs {
     pub(super) scene: Scene,
     /// Whether it is the project's own command.
     pub(super) own: bool,
+    /// Whether the tool does not know the command.
+    pub(super) unknown: bool,
 }
 
 /// An engine's answer then.
@@ -231,6 +233,7 @@ impl Guard {
             paths: inputs.paths.clone(),
             edit_files: basis.case.edit_files,
             reads_only: basis.case.reads_only,
+            is_unknown: inputs.unknown,
             is_own: inputs.own,
             wants_branch: false,
             glob: inputs.glob.clone(),
@@ -277,6 +280,7 @@ impl Guard {
             reads_only: state.command.is_none()
                 && state.edit_file_count.is_none()
                 && (is_check || state.action_type == Action::Other),
+            is_unknown: false,
             is_own: is_check,
             wants_branch: false,
             glob: None,
