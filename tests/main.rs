@@ -32,6 +32,7 @@ mod orchestrator_model;
 mod orchestrator_records;
 #[cfg(test)]
 mod parse;
+mod protocol;
 mod rules;
 #[cfg(test)]
 mod scan;

@@ -152,14 +152,21 @@ fn the_reference_is_what_the_types_say() {
 fn every_method_event_and_field_is_mentioned() {
     let text = text();
     let facts: Value =
-        serde_json::from_str(&std::fs::read_to_string(here("tests/protocol/fields.json")).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(here("tests/protocol/fields.json")).unwrap())
+            .unwrap();
     let mut missing = Vec::new();
     for (name, fact) in facts.as_object().unwrap() {
         if name.contains(".args") || name.starts_with("propose_edit.") {
             continue;
         }
-        let word = name.trim_start_matches("event.").trim_end_matches(".params").trim_end_matches(".result");
-        let word = word.rsplit_once('.').filter(|_| word.contains("Context") || word.contains("Jev")).map_or(word, |(_, word)| word);
+        let word = name
+            .trim_start_matches("event.")
+            .trim_end_matches(".params")
+            .trim_end_matches(".result");
+        let word = word
+            .rsplit_once('.')
+            .filter(|_| word.contains("Context") || word.contains("Jev"))
+            .map_or(word, |(_, word)| word);
         if !text.contains(&format!("`{word}`")) && !text.contains(word) {
             missing.push(word.to_owned());
         }
@@ -183,7 +190,8 @@ fn examples_are_messages_of_the_protocol() {
     for block in text.split("```json\n").skip(1) {
         let block = block.split("```").next().unwrap();
         for line in block.lines() {
-            let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            let message: Value =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
             count += 1;
             let method = message["method"].as_str().unwrap_or_default();
             let params = &schema["methods"][method]["params"];

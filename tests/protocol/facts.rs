@@ -39,7 +39,9 @@ impl Described {
         if let Some((method, side)) = name.rsplit_once('.')
             && (side == "params" || side == "result")
         {
-            let entry = document["methods"].get(method).or_else(|| document["reverseMethods"].get(method))?;
+            let entry = document["methods"]
+                .get(method)
+                .or_else(|| document["reverseMethods"].get(method))?;
             let named = entry[side]["$ref"].as_str()?.trim_start_matches("#/$defs/");
             if named == name {
                 return Some(self.object(&self.definitions[name], None));
@@ -155,7 +157,8 @@ impl Described {
         ];
         for (theirs, ours) in words {
             if let Some(bound) = schema.get(theirs) {
-                let is_integer_limit = bound.as_i64().is_some_and(|bound| bound.abs() == (1 << 53) - 1);
+                let is_integer_limit =
+                    bound.as_i64().is_some_and(|bound| bound.abs() == (1 << 53) - 1);
                 if !is_integer_limit {
                     bounds.insert(ours.to_owned(), bound.clone());
                 }
@@ -188,9 +191,11 @@ fn is_empty(schema: &Value) -> bool {
 fn variants(schema: &Value) -> Vec<(String, String)> {
     let variants = schema["oneOf"].as_array().unwrap();
     let read = |variant: &Value| {
-        variant["properties"].as_object().unwrap().iter().find_map(|(name, field)| {
-            Some((name.clone(), field["const"].as_str()?.to_owned()))
-        })
+        variant["properties"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .find_map(|(name, field)| Some((name.clone(), field["const"].as_str()?.to_owned())))
     };
     variants.iter().map(|variant| read(variant).unwrap()).collect()
 }
@@ -240,7 +245,10 @@ fn types_say_what_the_protocol_says() {
         let fact = plain(&spelled(fact), name);
         let ours = described.describe(name).map(|ours| plain(&ours, name));
         if ours.as_ref() != Some(&fact) {
-            wrong.push(format!("{name}\n  protocol {fact}\n  types    {}", ours.unwrap_or_default()));
+            wrong.push(format!(
+                "{name}\n  protocol {fact}\n  types    {}",
+                ours.unwrap_or_default()
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -99,7 +99,8 @@ impl Ledger {
 
     fn event(&mut self, event: &Value) -> Result<(), String> {
         let kind = event["type"].as_str().unwrap_or_default().to_owned();
-        let course = self.tasks.entry(event["taskId"].as_str().unwrap_or_default().to_owned()).or_default();
+        let course =
+            self.tasks.entry(event["taskId"].as_str().unwrap_or_default().to_owned()).or_default();
         if event["seq"] != course.count {
             return Err(format!("expected seq {}: {event}", course.count));
         }

@@ -19,7 +19,8 @@ fn here(path: &str) -> PathBuf {
 /// The committed schema.
 fn schema() -> Value {
     let path = here("docs/protocol.schema.json");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).expect("the schema is JSON")
 }
 

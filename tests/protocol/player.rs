@@ -57,8 +57,11 @@ impl Player {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
-            let step: Value = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
-            self.step(&step).await.map_err(|error| format!("line {}: {error}\n  {line}", number + 1))?;
+            let step: Value = serde_json::from_str(line)
+                .map_err(|error| format!("line {}: {error}", number + 1))?;
+            self.step(&step)
+                .await
+                .map_err(|error| format!("line {}: {error}\n  {line}", number + 1))?;
         }
         Ok(())
     }
@@ -79,8 +82,12 @@ impl Player {
         }
         if let Some(pattern) = step.get("expect") {
             return timeout(PATIENCE, self.expect(pattern)).await.unwrap_or_else(|_| {
-                let open: Vec<String> =
-                    self.came.iter().filter(|(_, used)| !used).map(|(value, _)| value.to_string()).collect();
+                let open: Vec<String> = self
+                    .came
+                    .iter()
+                    .filter(|(_, used)| !used)
+                    .map(|(value, _)| value.to_string())
+                    .collect();
                 Err(format!("nothing like it came; not matched so far:\n  {}", open.join("\n  ")))
             });
         }
@@ -107,9 +114,7 @@ impl Player {
         if let Some(word) = step.get("ended").and_then(Value::as_str) {
             let service = self.service.take().ok_or("the end was waited for twice")?;
             // What still comes must be read, or the service waits for its reader.
-            let drain = async {
-                while let Ok(true) = self.read().await {}
-            };
+            let drain = async { while let Ok(true) = self.read().await {} };
             let (ending, _) = timeout(PATIENCE, async { tokio::join!(service, drain) })
                 .await
                 .map_err(|_| "the service did not end")?;
@@ -186,10 +191,12 @@ fn matches(pattern: &Value, value: &Value, bound: &mut HashMap<String, Value>) -
             Some(known) => known == value,
             None => bound.insert(name.clone(), value.clone()).is_none(),
         },
-        (Value::String(text), Value::String(found)) if text.starts_with('~') => found.contains(&text[1..]),
-        (Value::Object(pattern), Value::Object(object)) => pattern
-            .iter()
-            .all(|(name, pattern)| object.get(name).is_some_and(|value| matches(pattern, value, bound))),
+        (Value::String(text), Value::String(found)) if text.starts_with('~') => {
+            found.contains(&text[1..])
+        }
+        (Value::Object(pattern), Value::Object(object)) => pattern.iter().all(|(name, pattern)| {
+            object.get(name).is_some_and(|value| matches(pattern, value, bound))
+        }),
         (Value::Array(pattern), Value::Array(items)) => {
             pattern.len() == items.len()
                 && pattern.iter().zip(items).all(|(pattern, item)| matches(pattern, item, bound))
