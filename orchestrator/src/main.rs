@@ -14,6 +14,7 @@ use shellgate_orchestrator::guard::Guard;
 use shellgate_orchestrator::host::log::{Level, Log};
 use shellgate_orchestrator::host::memory::Memory;
 use shellgate_orchestrator::host::records::DecisionLog;
+use shellgate_orchestrator::host::salt;
 use shellgate_orchestrator::host::store::{Store, Unusable};
 use shellgate_orchestrator::model::Models;
 use shellgate_orchestrator::rpc::frame::FrameLimits;
@@ -242,7 +243,9 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
     let (journal, trust) = history(arguments, &roots, |line| warnings.warn(line));
     let home = std::env::var("HOME").unwrap_or_default();
     let redactor = models.redactor();
-    let advisor = Advisor::new(&uuid::Uuid::new_v4().to_string());
+    // Without a place for it, names are hidden under another salt after each start.
+    let salt = state_directory(arguments, &roots).and_then(|place| salt::salt(&place).ok());
+    let advisor = Advisor::new(salt.as_deref().unwrap_or_default());
     let advisor = Arc::new(advisor.concealing(Arc::new(move |text| redactor.redact(text))));
     let guard = Arc::new(Guard::new(Arc::clone(&advisor), trust, home));
     let note_log = log.clone();
@@ -263,6 +266,14 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
     Services { runtime, models, guard, advisor, records }
 }
 
+/// Where state is kept; none without a workspace.
+fn state_directory(arguments: &Arguments, roots: &[PathBuf]) -> Option<PathBuf> {
+    arguments.data_directory.clone().or_else(|| {
+        let root = roots.first().filter(|root| root.is_absolute() && root.is_dir())?;
+        Some(root.join(".desiide/state"))
+    })
+}
+
 /// The task database. A directory the person named must be usable, else tasks fail; without one, a
 /// workspace that cannot be written into only means that nothing is remembered.
 fn history(
@@ -270,11 +281,7 @@ fn history(
     roots: &[PathBuf],
     warn: impl Fn(String),
 ) -> (Arc<dyn Journal>, Arc<dyn Trust>) {
-    let directory = arguments.data_directory.clone().or_else(|| {
-        let root = roots.first().filter(|root| root.is_absolute() && root.is_dir())?;
-        Some(root.join(".desiide/state"))
-    });
-    match directory.map(|directory| Store::open(&directory)) {
+    match state_directory(arguments, roots).map(|directory| Store::open(&directory)) {
         Some(Ok(store)) => {
             let store = Arc::new(store);
             (store.clone(), store)

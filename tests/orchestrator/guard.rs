@@ -699,7 +699,15 @@ async fn hole_commands_the_project_supplies() {
     task.trusted(&shell("cargo build"));
     assert!(!house.trust.is_trusted("/srv/app", "cargo build"));
     // Its file asks before it changes, however it is changed.
-    check_all(&task, &[("echo '{}' > .desiide/project.json", ASK, "inline_code")]).await;
+    check_all(
+        &task,
+        &[
+            ("echo '{}' > .desiide/project.json", ASK, "inline_code"),
+            ("sqlite3 .desiide/state/tasks.db .dump", ASK, ""),
+            ("some-tool .desiide/state/tasks.db", ASK, "inline_code"),
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]

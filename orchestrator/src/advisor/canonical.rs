@@ -85,7 +85,7 @@ fn number_text(number: &Number) -> String {
     number.as_f64().map_or_else(|| "null".to_owned(), float_text)
 }
 
-/// ECMA-262, Number::toString with radix 10. Not finite numbers are `null`, as in JSON.stringify.
+/// ECMA-262, `Number::toString` with radix 10. Not finite numbers are `null`, as in `JSON.stringify`.
 fn float_text(value: f64) -> String {
     if !value.is_finite() {
         return "null".into();

@@ -282,9 +282,9 @@ pub fn answer(
         (State::Risk(own), _) if question.kind() == QuestionKind::Noul => {
             let facts = facts_of.copied().unwrap_or_else(|| facts(own, None));
             let (answer, p_yes) = match question {
-                Question::SafeNow => safe_now(own, &facts),
-                Question::Reversible => reversible(own, &facts),
-                _ => high_risk_area(&facts),
+                Question::SafeNow => safe_now(own, facts),
+                Question::Reversible => reversible(own, facts),
+                _ => high_risk_area(facts),
             };
             Some(Answer::Noul { answer, p_yes })
         }
@@ -380,7 +380,7 @@ fn choose(state: &WorkflowState, options: &[Workflow]) -> Option<Answer> {
     Some(Answer::Choice { selected: pack::workflow_word(selected).to_owned(), probs })
 }
 
-fn safe_now(state: &RiskState, facts: &Facts) -> (Noul, f64) {
+fn safe_now(state: &RiskState, facts: Facts) -> (Noul, f64) {
     let action = state.action_type;
     if facts.destructive {
         (Noul::No, 0.03)
@@ -404,7 +404,7 @@ fn safe_now(state: &RiskState, facts: &Facts) -> (Noul, f64) {
     }
 }
 
-fn reversible(state: &RiskState, facts: &Facts) -> (Noul, f64) {
+fn reversible(state: &RiskState, facts: Facts) -> (Noul, f64) {
     let action = state.action_type;
     if facts.destructive {
         (Noul::No, 0.03)
@@ -422,7 +422,7 @@ fn reversible(state: &RiskState, facts: &Facts) -> (Noul, f64) {
     }
 }
 
-const fn high_risk_area(facts: &Facts) -> (Noul, f64) {
+const fn high_risk_area(facts: Facts) -> (Noul, f64) {
     if facts.sensitive {
         (Noul::Yes, 0.95)
     } else if facts.migration {

@@ -226,7 +226,6 @@ impl Engine for Endpoint {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "a mapper of errors")]
 fn network(error: reqwest::Error) -> EngineFailure {
     // The text of the error may hold the address with a password in it; it is left out.
     let error = error.without_url();

@@ -301,4 +301,8 @@ impl Repository for Branches {
     async fn branch(&self) -> Option<String> {
         self.0.branch(&CancellationToken::new()).await
     }
+
+    async fn default_branch(&self) -> Option<String> {
+        Repository::default_branch(&self.0).await
+    }
 }

@@ -94,8 +94,11 @@ impl Scene {
 /// Gates by what a project and its repository add to the built-in knowledge.
 #[derive(Default)]
 pub(super) struct Gates {
-    kept: Mutex<HashMap<(Vec<String>, Option<String>), Arc<Gate>>>,
+    kept: Mutex<HashMap<Additions, Arc<Gate>>>,
 }
+
+/// Globs of secret files, and a protected branch.
+type Additions = (Vec<String>, Option<String>);
 
 impl Gates {
     /// The gate of a scene. What a project says wrongly is left out; the guard's own comparison of
@@ -160,7 +163,7 @@ impl Gates {
                 if !looks && secrets.is_secret(&path) {
                     add("sensitive_file");
                 }
-                if fact.kind.is_mutation() && secret::is_control(&path) {
+                if !fact.kind.is_passive() && secret::is_control(&path) {
                     add("inline_code");
                 }
                 if fact.kind != EffectKind::Enter

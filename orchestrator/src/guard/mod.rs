@@ -229,11 +229,8 @@ impl TaskGuard {
         if deed.wants_branch {
             let look = async {
                 scene.branch = self.repository.branch().await;
-                scene.default_branch = self
-                    .default_branch
-                    .get_or_init(|| self.repository.default_branch())
-                    .await
-                    .clone();
+                let default = self.default_branch.get_or_init(|| self.repository.default_branch());
+                scene.default_branch.clone_from(default.await);
                 context.has_pending_migrations = self.repository.has_pending_migrations().await;
             };
             tokio::select! {

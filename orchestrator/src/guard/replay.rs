@@ -164,7 +164,7 @@ impl Guard {
         let mut changes = Vec::new();
         let today = match &basis {
             Some(basis) => self.again(basis, &state, &active, &mut changes),
-            None => self.from_state(&state, &active),
+            None => self.by_state(&state, &active),
         };
         if let Some(basis) = &basis {
             compare(basis, &settings, &active, &mut changes);
@@ -269,7 +269,7 @@ impl Guard {
     }
 
     /// A record of another program, or of before there was a basis: only its state is there.
-    fn from_state(&self, state: &RiskState, active: &Active) -> Today {
+    fn by_state(&self, state: &RiskState, active: &Active) -> Today {
         let is_check = matches!(state.action_type, Action::RunTests | Action::Lint);
         let mut deed = Deed {
             action: state.action_type,

@@ -6,4 +6,5 @@
 pub mod log;
 pub mod memory;
 pub mod records;
+pub mod salt;
 pub mod store;

@@ -234,7 +234,7 @@ impl Inner {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    (self.skipped)(format!("`{}` cannot be read: {error}", path.display()))
+                    (self.skipped)(format!("`{}` cannot be read: {error}", path.display()));
                 }
             }
         }
