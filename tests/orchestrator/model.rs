@@ -1711,3 +1711,75 @@ fn nonsense_ends_like_everything_else() {
         });
     }
 }
+
+// ---------------------------------------------------------------- a real model
+
+/// A real llama.cpp server, ended with its standard input.
+#[cfg(feature = "real-model")]
+struct Real {
+    child: std::process::Child,
+    url: String,
+}
+
+#[cfg(feature = "real-model")]
+impl Real {
+    fn start() -> Self {
+        use std::io::BufRead as _;
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+        let mut child = std::process::Command::new(python)
+            .arg("tests/orchestrator/real_model.py")
+            .current_dir(root)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("PYTHON names a Python with the packages of docs/testing.md");
+        let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines.map_while(Result::ok).find(|line| line.starts_with("http"));
+        Self { child, url: url.expect("the server says where it listens") }
+    }
+}
+
+#[cfg(feature = "real-model")]
+impl Drop for Real {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(feature = "real-model")]
+#[tokio::test]
+async fn a_real_model_answers() {
+    let real = Real::start();
+    let mut settings = named("m", Who::OpenaiCompatible, Some(&format!("{}/v1", real.url)));
+    let models = Models::new(vault(""));
+    for native in [true, false] {
+        settings.declared.tool_calls = Some(native);
+        models.configure(&Settings { models: vec![settings.clone()], ..Settings::default() });
+        models.test("m", &CancellationToken::new()).await.unwrap();
+        let model = models.get("m").unwrap();
+        let history = vec![
+            user("Read a.txt."),
+            said("", vec![raw("1", "read_file", "{\"path\":\"a.txt\"}")]),
+            result("1", "hello", false),
+        ];
+        let request = Request { max_output_tokens: Some(12), ..asks(history) };
+        let got = read(&*model, request).await;
+        assert!(got.stop().is_some(), "{got:?}");
+        let usage = got.usage.unwrap();
+        assert!(usage.input > 0 && (1..=12).contains(&usage.output), "{got:?}");
+        let long = asks(vec![user(&"word ".repeat(3000))]);
+        assert_eq!(read(&*model, long).await.kind(), Some(Kind::ContextLength));
+    }
+    // One that is given up leaves the only slot to the next.
+    let model = models.get("m").unwrap();
+    let mut pieces = model.stream(
+        Request { max_output_tokens: Some(500), ..asks(vec![user("Count to a thousand.")]) },
+        CancellationToken::new(),
+    );
+    let _ = pieces.recv().await;
+    drop(pieces);
+    models.test("m", &CancellationToken::new()).await.unwrap();
+}
