@@ -1,11 +1,14 @@
 //! The Desiide protocol: its published facts against the types, its documents against both, and sessions
 //! played over the ends in memory and over the real program.
 
+mod campaign;
 mod document;
 mod facts;
 mod ledger;
+mod model;
 mod play;
 mod player;
+mod program;
 
 use std::path::PathBuf;
 
