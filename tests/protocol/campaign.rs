@@ -46,7 +46,9 @@ struct Rounds<'a> {
 
 impl Rounds<'_> {
     fn is_over(&self) -> bool {
-        self.created.iter().all(|id| self.client.ledger.tasks().get(id).is_some_and(super::ledger::Course::is_over))
+        self.created.iter().all(|id| {
+            self.client.ledger.tasks().get(id).is_some_and(super::ledger::Course::is_over)
+        })
     }
 
     /// Takes what comes and answers it.
@@ -64,7 +66,8 @@ impl Rounds<'_> {
                         1 => self.client.send("task.cancel", &json!({ "taskId": id })),
                         _ => {
                             let mut params = params;
-                            params["scope"] = json!(if self.random.below(2) == 0 { "once" } else { "task" });
+                            params["scope"] =
+                                json!(if self.random.below(2) == 0 { "once" } else { "task" });
                             self.client.send("task.approve", &params)
                         }
                     };
@@ -86,7 +89,9 @@ impl Rounds<'_> {
             let running: Vec<String> = self
                 .created
                 .iter()
-                .filter(|id| self.client.ledger.tasks().get(*id).is_some_and(|task| task.state == "running"))
+                .filter(|id| {
+                    self.client.ledger.tasks().get(*id).is_some_and(|task| task.state == "running")
+                })
                 .cloned()
                 .collect();
             for id in running {
@@ -115,8 +120,15 @@ fn tasks_end_whatever_is_answered_cancelled_or_killed() {
         let mut rounds = Rounds { client, random: &mut random, answered: 0, created: Vec::new() };
         let count = 4 + rounds.random.below(12);
         for _ in 0..count {
-            let scenes =
-                ["look", "edit", "chat", "hang", "loop", &format!("shell {mark}"), &format!("detach {mark}")];
+            let scenes = [
+                "look",
+                "edit",
+                "chat",
+                "hang",
+                "loop",
+                &format!("shell {mark}"),
+                &format!("detach {mark}"),
+            ];
             let scene = scenes[rounds.random.below(scenes.len())].to_owned();
             let answer = rounds.client.ask("task.create", &task(&scene)).unwrap();
             rounds.created.push(answer["task"]["id"].as_str().unwrap().to_owned());
@@ -148,7 +160,9 @@ fn tasks_end_whatever_is_answered_cancelled_or_killed() {
         assert!(left.is_empty(), "left behind: {left:?}");
     }
     assert!(leaks.is_empty(), "{leaks:?}");
-    println!("{made} tasks in {sessions} sessions, {deaths} clients died: none stuck, nothing left behind");
+    println!(
+        "{made} tasks in {sessions} sessions, {deaths} clients died: none stuck, nothing left behind"
+    );
 }
 
 #[test]
@@ -188,15 +202,24 @@ fn what_a_client_was_told_survives_kill_9() {
         client.child.kill().unwrap();
         client.child.wait().unwrap();
         // What was already in the pipe had been told.
-        while client.take(Duration::from_millis(50)).is_ok_and(|goes_on| goes_on && client.child.try_wait().is_ok()) {
+        while client
+            .take(Duration::from_millis(50))
+            .is_ok_and(|goes_on| goes_on && client.child.try_wait().is_ok())
+        {
             if client.events.last().is_none_or(|(at, _)| at.elapsed() > Duration::from_millis(60)) {
                 break;
             }
         }
         total += client.events.len();
-        let now: Vec<String> = client.events.iter().map(|(_, event)| event["taskId"].as_str().unwrap().to_owned()).collect();
+        let now: Vec<String> = client
+            .events
+            .iter()
+            .map(|(_, event)| event["taskId"].as_str().unwrap().to_owned())
+            .collect();
         for (_, event) in &client.events {
-            told.entry(event["taskId"].as_str().unwrap().to_owned()).or_default().push(event.clone());
+            told.entry(event["taskId"].as_str().unwrap().to_owned())
+                .or_default()
+                .push(event.clone());
         }
         let store = Store::open(&data).unwrap();
         for id in now {
@@ -245,7 +268,8 @@ fn the_first_answer_comes_soon() {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let begin = Instant::now();
-        let mut nothing = Command::new("/bin/true").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut nothing =
+            Command::new("/bin/true").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         nothing.wait().unwrap();
         theirs.push(begin.elapsed().as_secs_f64() * 1000.0);
         let begin = Instant::now();
@@ -310,7 +334,9 @@ fn a_flood_of_pings_does_not_delay_events() {
         figures.push((median(delays(&client, from)), sent));
     }
     let [(quiet, _), (loud, sent)] = figures.as_slice() else { unreachable!() };
-    println!("median delay of an event: {quiet:.2} ms alone, {loud:.2} ms under {sent} pings at 1000/s");
+    println!(
+        "median delay of an event: {quiet:.2} ms alone, {loud:.2} ms under {sent} pings at 1000/s"
+    );
     assert!(loud - quiet < 5.0, "{quiet:.2} ms alone, {loud:.2} ms under pings");
     assert!(Path::new(program()).exists());
 }

@@ -42,15 +42,21 @@ fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
     let asked = messages.iter().find(|message| message["role"] == "user").map(Value::to_string);
     let asked = asked.unwrap_or_default();
-    let scene = asked.split_once("[[").and_then(|(_, rest)| rest.split_once("]]")).map_or("", |(name, _)| name);
+    let scene = asked
+        .split_once("[[")
+        .and_then(|(_, rest)| rest.split_once("]]"))
+        .map_or("", |(name, _)| name);
     let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+    stream.write_all(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+    )?;
     play(&mut stream, scene, turn)?;
     stream.write_all(b"data: [DONE]\n\n")
 }
 
 fn say(stream: &mut TcpStream, delta: &Value, end: Option<&str>) -> std::io::Result<()> {
-    let chunk = json!({ "id": "c", "choices": [{ "index": 0, "delta": delta, "finish_reason": end }] });
+    let chunk =
+        json!({ "id": "c", "choices": [{ "index": 0, "delta": delta, "finish_reason": end }] });
     stream.write_all(format!("data: {chunk}\n\n").as_bytes())
 }
 
@@ -72,7 +78,12 @@ fn play(stream: &mut TcpStream, scene: &str, turn: usize) -> std::io::Result<()>
         }
         ("edit", 0) => {
             let edits = json!([{ "search": "beta", "replace": "delta" }]);
-            call(stream, 0, "propose_edit", &json!({ "files": [{ "path": "a.txt", "edits": edits }] }))?;
+            call(
+                stream,
+                0,
+                "propose_edit",
+                &json!({ "files": [{ "path": "a.txt", "edits": edits }] }),
+            )?;
             return say(stream, &json!({}), Some("tool_calls"));
         }
         ("shell", 0) => {

@@ -88,7 +88,8 @@ impl Client {
     /// Sends a request; gives its id.
     pub(crate) fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.next += 1;
-        let message = json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
+        let message =
+            json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
         self.ledger.sent(&message);
         if let Some(stdin) = &mut self.stdin {
             // A service that was killed reads no more; the caller finds out by its answer.
@@ -115,7 +116,11 @@ impl Client {
     }
 
     /// Takes in what comes until this holds; an error after 20 s or at the end of the stream.
-    pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) -> Result<(), String> {
+    pub(crate) fn until(
+        &mut self,
+        what: &str,
+        mut holds: impl FnMut(&mut Self) -> bool,
+    ) -> Result<(), String> {
         let end = Instant::now() + Duration::from_secs(20);
         while !holds(self) {
             if Instant::now() > end {

@@ -67,21 +67,32 @@ pub fn connect(stdio: Stdio, limits: FrameLimits) -> io::Result<Connection> {
     Ok(Connection { incoming, outgoing })
 }
 
-/// Writes until the queue closes or the other side is gone; the queue closes with it.
+/// Bytes that are gathered into one write.
+const GATHERED: usize = 64 * 1024;
+
+/// Writes until the queue closes or the other side is gone; the queue closes with it. What waits already
+/// goes out in one write.
 fn write_out(mut output: File, mut queue: Queue) {
-    while let Some(entry) = queue.receiver.blocking_recv() {
-        match entry {
-            Written::Frame(bytes) => {
-                let written = output.write_all(&bytes);
-                queue.written(bytes.len());
-                if written.is_err() {
-                    return;
-                }
+    let mut bytes = Vec::new();
+    while let Some(first) = queue.receiver.blocking_recv() {
+        let mut told = Vec::new();
+        let mut next = Some(first);
+        while let Some(entry) = next {
+            match entry {
+                Written::Frame(frame) => bytes.extend_from_slice(&frame),
+                Written::Flushed(sender) => told.push(sender),
             }
-            Written::Flushed(told) => {
-                // Whoever asked may have given up waiting.
-                let _ = told.send(());
-            }
+            next = if bytes.len() < GATHERED { queue.receiver.try_recv().ok() } else { None };
+        }
+        let written = output.write_all(&bytes);
+        queue.written(bytes.len());
+        if written.is_err() {
+            return;
+        }
+        bytes.clear();
+        for sender in told {
+            // Whoever asked may have given up waiting.
+            let _ = sender.send(());
         }
     }
 }
