@@ -275,7 +275,7 @@ impl Desk {
         match event.body {
             EventBody::TextDelta { delta, .. } => self.piece(&printable(&delta)),
             EventBody::ReasoningDelta { delta, .. } => {
-                self.piece(&format!("\u{1b}[2m{}\u{1b}[0m", printable(&delta)))
+                self.piece(&format!("\u{1b}[2m{}\u{1b}[0m", printable(&delta)));
             }
             EventBody::StateChanged { to, reason, .. } => {
                 let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -293,10 +293,9 @@ impl Desk {
                 self.indented(&result.output);
             }
             EventBody::DecisionMade { decision } => {
-                let outcome = decision.outcome.map_or_else(
-                    || format!("{:?}", decision.workflow),
-                    |outcome| format!("{outcome:?}").to_lowercase(),
-                );
+                let workflow = decision.workflow.map(|workflow| format!("{workflow:?}"));
+                let outcome = decision.outcome.map(|outcome| format!("{outcome:?}"));
+                let outcome = outcome.or(workflow).unwrap_or_default().to_lowercase();
                 let reasons = decision.reasons.join(", ");
                 self.line(&format!(
                     "  {} {} -> {outcome} [{reasons}]",

@@ -121,7 +121,7 @@ impl Cell {
         let mut is_stored = inside.is_listed;
         for act in acts {
             match act {
-                Act::Tell(event, summary) => is_stored &= self.tell(inside, event, summary),
+                Act::Tell(event, summary) => is_stored &= self.tell(inside, *event, summary),
                 Act::Note(note) => notes.push(note),
                 Act::Do(next) => work = Some(next),
             }
@@ -132,7 +132,7 @@ impl Cell {
                 inside.machine.step(self.outlet.now(), Input::Fail(Failure::internal(), None));
             for act in acts {
                 if let Act::Tell(event, summary) = act {
-                    self.tell(inside, event, summary);
+                    self.tell(inside, *event, summary);
                 }
             }
             work = None;

@@ -131,6 +131,9 @@ impl Snapshot<'_> {
             })
             .collect();
         let is_asked = !asked.is_empty();
+        if !is_asked && !self.look.is_repository() {
+            return;
+        }
         for (staged, path) in if is_asked { asked } else { vec![(false, None)] } {
             let mut args = json!({"command": "diff", "staged": staged});
             if let (Some(path), Some(args)) = (path, args.as_object_mut()) {
@@ -224,6 +227,12 @@ impl Snapshot<'_> {
 }
 
 impl Look<'_> {
+    /// Whether the first root lies in a repository, so that asking git is worth a process.
+    fn is_repository(&self) -> bool {
+        let root = self.toolbox.workspace().root(0);
+        root.is_some_and(|root| root.ancestors().any(|folder| folder.join(".git").exists()))
+    }
+
     /// What a tool prints, where the guard lets it run unasked; else why it is left out.
     async fn run(&self, tool: ToolName, args: Value) -> Result<String, &'static str> {
         let args = match args {

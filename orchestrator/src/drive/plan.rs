@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::Services;
@@ -128,7 +127,7 @@ async fn plan_for(
     let team = assemble(cell, services, usual, files, cancel).await?;
     let model = &team.model;
     let window = model.capabilities(cancel).await.ok().map(|able| able.context_tokens);
-    let repository: Arc<dyn Repository> = Arc::new(Branches(toolbox.clone()));
+    let repository: Arc<dyn Repository> = Arc::new(toolbox.clone());
     let guard =
         services.guard.open(cell.id.clone(), workspace.place().clone(), project, repository);
     let look = Look { toolbox: &toolbox, guard: &guard, cancel };
@@ -220,7 +219,13 @@ async fn assemble(
             }
         }
         Some(Workflow::CloudWithCritique) => {
-            team.reviewer = services.models.by_role(Role::Reviewer).ok();
+            // A model that reviews its own edits is no second opinion.
+            let first = team.model.settings().id.clone();
+            team.reviewer = services
+                .models
+                .by_role(Role::Reviewer)
+                .ok()
+                .filter(|reviewer| reviewer.settings().id != first);
         }
         Some(Workflow::LocalSingle | Workflow::CloudSingle) | None => {}
     }
@@ -290,19 +295,5 @@ fn route_model(model: &dyn ChatModel) -> RouteModel {
         latency_ms: 0,
         cost: CostTier::of(settings.cost_per_mtok, model.locality()),
         locality: Some(model.locality()),
-    }
-}
-
-/// The branches of a task's first root.
-struct Branches(Toolbox);
-
-#[async_trait]
-impl Repository for Branches {
-    async fn branch(&self) -> Option<String> {
-        self.0.branch(&CancellationToken::new()).await
-    }
-
-    async fn default_branch(&self) -> Option<String> {
-        Repository::default_branch(&self.0).await
     }
 }

@@ -97,6 +97,7 @@ fn line(report: &FileReport) -> String {
 mod tests {
     use super::*;
     use crate::task::edit::{FileEdit, SearchReplace};
+    use ApplyStatus::{Applied, Rejected, Stale};
 
     fn told(path: &str, status: ApplyStatus) -> FileReport {
         FileReport { path: path.to_owned(), status, reason: None }
@@ -137,7 +138,6 @@ mod tests {
             let reports: Vec<_> = statuses.iter().map(|&status| told("a", status)).collect();
             outcome(&reports, &[]).failure.map(|failure| (failure.kind, failure.reasons.len()))
         };
-        use ApplyStatus::{Applied, Rejected, Stale};
         assert_eq!(kind(&[Applied, Applied]), None);
         assert_eq!(kind(&[Applied, Stale, Rejected]), Some((FailureKind::Rejected, 1)));
         assert_eq!(kind(&[Stale, Applied]), Some((FailureKind::Failed, 0)));

@@ -9,6 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use TaskState::{Cancelled, Queued, Running};
+
 use super::*;
 use crate::model::scripted::{Cast, Script, Scripted};
 use crate::task::call::{FailureKind, ToolName, ToolResult};
@@ -19,6 +21,9 @@ use crate::task::input::{Budget, Preference, Success, TaskContext, TaskKind, Wor
 use crate::task::port::{RecordQuery, Trust};
 use crate::task::settings::{Locality, Role};
 use crate::task::state::TaskState;
+
+type Case = (TaskInput, Value, &'static str, &'static str, bool);
+type Wait = fn(&EventBody) -> bool;
 
 /// Keeps all it is given, until it is told to fail.
 #[derive(Default)]
@@ -239,6 +244,7 @@ fn scripted(turns: Value) -> Scripted {
     named("m", turns)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "scripts are written where they are used")]
 fn named(id: &str, turns: Value) -> Scripted {
     Scripted::new(id, Script::parse(&json!({"turns": turns}).to_string()).unwrap())
 }
@@ -318,7 +324,7 @@ async fn a_task_reads_and_ends() {
 #[tokio::test]
 async fn every_reason_to_fail_is_told() {
     let read = |path: &str| calls(&[("read_file", json!({"path": path}))]);
-    let budget = |budget: Value| {
+    let budget = |budget: &Value| {
         let mut own = Budget::default();
         let set = |name: &str, field: &mut u64| {
             *field = budget.get(name).and_then(Value::as_u64).unwrap_or(*field);
@@ -335,7 +341,6 @@ async fn every_reason_to_fail_is_told() {
     };
     let error =
         |kind: &str| json!([{"text": "a", "error": {"kind": kind, "retry_after_ms": 1500}}]);
-    type Case = (TaskInput, Value, &'static str, &'static str, bool);
     let cases: Vec<Case> = vec![
         (input(), error("server"), "model_error:server", "server", true),
         (input(), error("rate_limit"), "model_error:rate_limit", "rate_limit", true),
@@ -346,21 +351,21 @@ async fn every_reason_to_fail_is_told() {
         (input(), error("bad_request"), "model_error:bad_request", "bad_request", false),
         (input(), error("unknown"), "model_error:unknown", "unknown", false),
         (
-            budget(json!({"calls": 1})),
+            budget(&json!({"calls": 1})),
             json!([read("a.txt"), read("b.txt")]),
             "budget:maxToolCalls",
             "budget:maxToolCalls",
             false,
         ),
         (
-            budget(json!({"tokens": 9})),
+            budget(&json!({"tokens": 9})),
             json!([{"calls": [{"name": "read_file"}], "usage": {"input": 5, "output": 5}}]),
             "budget:maxTokens",
             "budget:maxTokens",
             false,
         ),
         (
-            budget(json!({"time": 300})),
+            budget(&json!({"time": 300})),
             json!([{"text": "a", "hang": true}]),
             "budget:wallClockMs",
             "budget:wallClockMs",
@@ -527,7 +532,6 @@ async fn edits_are_reported_in_parts() {
 
 #[tokio::test]
 async fn a_task_can_be_cancelled_wherever_it_is() {
-    type Wait = fn(&EventBody) -> bool;
     let is_planning: Wait =
         |body| matches!(body, EventBody::StateChanged { to: TaskState::Planning, .. });
     let is_text: Wait = |body| matches!(body, EventBody::TextDelta { .. });
@@ -601,7 +605,6 @@ async fn a_third_task_waits_for_a_slot_and_may_be_cancelled_before() {
         rig.until(|body| matches!(body, EventBody::TextDelta { .. }).then_some(())).await;
     }
     let states = |rig: &Rig| rig.runtime.list().iter().map(|own| own.state).collect::<Vec<_>>();
-    use TaskState::{Cancelled, Queued, Running};
     assert_eq!(states(&rig), [Running, Running, Queued, Queued]);
     rig.runtime.cancel(&ids[2]).unwrap();
     assert_eq!(states(&rig), [Running, Running, Cancelled, Queued]);
@@ -644,7 +647,7 @@ async fn the_strong_model_takes_over_once_when_the_cheap_draft_fails() {
         } else {
             own
         };
-        let id = rig.create(own).await;
+        rig.create(own).await;
         if nth == 3 {
             rig.finished().await;
             fs::write(rig.folder.join("made"), "").unwrap();
@@ -745,9 +748,9 @@ async fn two_hundred_tasks_with_random_answers_and_cancels_all_end() {
     let mut rig = Rig::new(one(turns));
     fs::write(rig.folder.join(".env"), "A=1\n").unwrap();
     let mut seed = 7_u64;
-    let mut random = move |below: u64| {
+    let mut random = move |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
+        usize::try_from(seed >> 33).unwrap() % below
     };
     let mut ids = Vec::new();
     for _ in 0..TASKS {
@@ -758,7 +761,7 @@ async fn two_hundred_tasks_with_random_answers_and_cancels_all_end() {
         let event = rig.next().await;
         let task = event.task.clone();
         if random(60) == 0 {
-            let _ = rig.runtime.cancel(&ids[random(TASKS as u64) as usize]);
+            let _ = rig.runtime.cancel(&ids[random(TASKS)]);
         }
         match event.body {
             EventBody::ApprovalRequired { approval, .. } => {
@@ -775,7 +778,7 @@ async fn two_hundred_tasks_with_random_answers_and_cancels_all_end() {
             EventBody::EditProposed { proposal, .. } => {
                 for file in proposal.files {
                     let status = [ApplyStatus::Applied, ApplyStatus::Rejected, ApplyStatus::Stale]
-                        [random(3) as usize];
+                        [random(3)];
                     let _ =
                         rig.runtime.report(&task, &proposal.id, vec![report(&file.path, status)]);
                 }

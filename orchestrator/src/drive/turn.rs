@@ -44,7 +44,7 @@ impl Conversation {
             text.push_str("\nContext:\n\n");
             text.push_str(gathered);
         }
-        if let Some(done) = verify::done_means(&input.success) {
+        if let Some(done) = verify::done_means(input.success) {
             text.push('\n');
             text.push_str(&done);
         }

@@ -7,7 +7,7 @@ use crate::task::call::ToolName;
 use crate::task::input::Success;
 
 /// When a task counts as done, for the model; none where no check is wanted.
-pub(super) fn done_means(success: &Success) -> Option<String> {
+pub(super) fn done_means(success: Success) -> Option<String> {
     let wanted = match (success.tests_pass, success.lint_clean) {
         (true, true) => "the project's tests pass and its linter is content",
         (true, false) => "the project's tests pass",

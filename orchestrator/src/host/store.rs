@@ -1,4 +1,4 @@
-//! The history of tasks and the trust of people, in one SQLite database that several processes share.
+//! The history of tasks and the trust of people, in one `SQLite` database that several processes share.
 //!
 //! What `append` took is in the database file when it returns, so the death of this process loses
 //! nothing that was told (`synchronous = NORMAL`: the death of the machine may lose the last moments).
@@ -574,5 +574,23 @@ mod tests {
     fn a_directory_that_cannot_be_made_is_named() {
         let error = Store::open(Path::new("/dev/null/state")).err().unwrap();
         assert!(error.0.contains("/dev/null/state"), "{error}");
+    }
+
+    /// `cargo test -p shellgate-orchestrator --release -- --ignored --nocapture pieces_of_text_are_cheap`
+    #[test]
+    #[ignore = "prints a figure for the scorecard"]
+    fn pieces_of_text_are_cheap() {
+        const PIECES: u64 = 20_000;
+        let scratch = Scratch::new();
+        let store = Store::open(&scratch.0).unwrap();
+        store.create(&summary("a", TaskState::Queued), &input()).unwrap();
+        let running = summary("a", TaskState::Running);
+        let begin = std::time::Instant::now();
+        for seq in 0..PIECES {
+            let delta =
+                EventBody::TextDelta { message: "m".to_owned(), delta: "a word".to_owned() };
+            store.append(&event("a", seq, delta), &running).unwrap();
+        }
+        println!("{} us a piece", begin.elapsed().as_micros() / u128::from(PIECES));
     }
 }

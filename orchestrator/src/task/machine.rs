@@ -117,7 +117,7 @@ pub enum Judgement {
 #[derive(Clone, Debug)]
 pub enum Act {
     /// Store and tell an event; the summary is the task after it.
-    Tell(Event, Arc<TaskSummary>),
+    Tell(Box<Event>, Arc<TaskSummary>),
     /// Add to the model's history.
     Note(Note),
     /// Begin this work. At most one, and the last act.
@@ -488,13 +488,11 @@ impl Machine {
             );
             return Err((FailureKind::Blocked, why, &["tool_not_allowed"]));
         }
-        match args {
-            Value::Object(args) => Ok(ToolCall { id: raw.id.clone(), tool, args }),
-            _ => {
-                let why = "the arguments are no JSON object".to_owned();
-                Err((FailureKind::InvalidArgs, why, &[]))
-            }
-        }
+        let Value::Object(args) = args else {
+            let why = "the arguments are no JSON object".to_owned();
+            return Err((FailureKind::InvalidArgs, why, &[]));
+        };
+        Ok(ToolCall { id: raw.id.clone(), tool, args })
     }
 
     fn offered(&self) -> String {
@@ -798,7 +796,7 @@ impl Machine {
         self.latest = self.latest.max(now.at);
         let event = Event { task: self.summary.id.clone(), seq: self.seq, at: self.latest, body };
         self.seq = self.seq.saturating_add(1);
-        acts.push(Act::Tell(event, Arc::clone(&self.summary)));
+        acts.push(Act::Tell(Box::new(event), Arc::clone(&self.summary)));
     }
 }
 

@@ -97,7 +97,7 @@ fn canonical(value: &Value, out: &mut String) {
 
 fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut sorted: Vec<_> = fields.iter().collect();
-    sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    sorted.sort_by_key(|(name, _)| *name);
     sorted
 }
 
