@@ -20,7 +20,20 @@ mod hooks;
 mod laws;
 mod limits;
 #[cfg(test)]
+#[path = "orchestrator/advisor.rs"]
+mod orchestrator_advisor;
+#[cfg(test)]
+#[path = "orchestrator/guard.rs"]
+mod orchestrator_guard;
+#[cfg(test)]
+#[path = "orchestrator/model.rs"]
+mod orchestrator_model;
+#[cfg(test)]
+#[path = "orchestrator/records.rs"]
+mod orchestrator_records;
+#[cfg(test)]
 mod parse;
+mod protocol;
 mod rules;
 #[cfg(test)]
 mod scan;

@@ -1,6 +1,7 @@
 //! Runs coding-agent tasks for an editor, every tool call judged by the gate first.
 
 pub mod advisor;
+pub mod demo;
 pub mod drive;
 pub mod guard;
 pub mod host;

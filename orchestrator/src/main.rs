@@ -1,16 +1,302 @@
-//! The service that runs coding-agent tasks for an editor, every tool call judged by the gate first.
-//!
-//! It is not there yet: the binary says so and fails, so that nobody takes it for a guard.
+//! The service's program: arguments, descriptors, signals, and the rooms put together.
 
+use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use shellgate_orchestrator::advisor::Advisor;
+use shellgate_orchestrator::demo;
+use shellgate_orchestrator::drive::{self, Runtime};
+use shellgate_orchestrator::guard::Guard;
+use shellgate_orchestrator::host::log::{Level, Log};
+use shellgate_orchestrator::host::memory::Memory;
+use shellgate_orchestrator::host::records::DecisionLog;
+use shellgate_orchestrator::host::salt;
+use shellgate_orchestrator::host::store::{Store, Unusable};
+use shellgate_orchestrator::model::Models;
+use shellgate_orchestrator::rpc::frame::FrameLimits;
+use shellgate_orchestrator::rpc::stdio;
+use shellgate_orchestrator::server::{Ending, Opening, Services, Session, serve};
+use shellgate_orchestrator::task::port::{Journal, Records, Trust};
+use shellgate_orchestrator::tool::ToolOptions;
+use shellgate_orchestrator::tool::process::launched;
+use shellgate_orchestrator::tool::sandbox::Sandbox;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+const HELP: &str = "\
+Runs coding-agent tasks for an editor. Every tool call is judged by shellgate before it runs.
+
+Usage: shellgate-orchestrator [OPTIONS]
+       shellgate-orchestrator demo WORKSPACE INSTRUCTION [--scripted FILE]
+
+Without a sub-command it speaks JSON-RPC 2.0 with Content-Length framing on standard input and output.
+Unknown arguments and options without a usable value are ignored.
+
+Options:
+  --log-dir DIR      also log to DIR/orchestrator.log
+  --log-level LEVEL  fatal, error, warn, info, debug, trace or silent [default: info]
+  --data-dir DIR     where the history of tasks is kept [default: FIRST_ROOT/.desiide/state]
+  --sandbox MODE     off, workspace-write or read-only [default: off]
+  --max-frame BYTES  largest frame that is accepted [default: 33554432]
+  --reasoning        tell the model's visible reasoning, too, as reasoning_delta events
+  --help             print this
+  --version          print the version
+";
+
+/// What the command line asks for.
+#[derive(Clone, Debug)]
+struct Arguments {
+    log_directory: Option<PathBuf>,
+    log_level: Level,
+    data_directory: Option<PathBuf>,
+    sandbox: Sandbox,
+    max_frame: usize,
+    reasoning: bool,
+}
+
+/// What the program is to do.
+#[derive(Clone, Debug)]
+enum Command {
+    Serve(Arguments),
+    Demo(Vec<OsString>),
+    Print(&'static str),
+}
+
+impl Command {
+    fn read(arguments: impl IntoIterator<Item = OsString>) -> Self {
+        let mut out = Arguments {
+            log_directory: None,
+            log_level: Level::Info,
+            data_directory: None,
+            sandbox: Sandbox::Off,
+            max_frame: FrameLimits::default().body,
+            reasoning: false,
+        };
+        let mut rest = arguments.into_iter().peekable();
+        let mut is_first = true;
+        while let Some(argument) = rest.next() {
+            let Some(name) = argument.to_str() else {
+                continue;
+            };
+            match name {
+                "demo" if is_first => return Self::Demo(rest.collect()),
+                "--help" => return Self::Print(HELP),
+                "--version" => {
+                    return Self::Print(concat!(
+                        "shellgate-orchestrator ",
+                        env!("CARGO_PKG_VERSION"),
+                        "\n"
+                    ));
+                }
+                "--reasoning" => out.reasoning = true,
+                _ => {
+                    let (name, joined) = name
+                        .split_once('=')
+                        .map_or((name, None), |(name, value)| (name, Some(OsString::from(value))));
+                    if matches!(
+                        name,
+                        "--log-dir" | "--log-level" | "--data-dir" | "--sandbox" | "--max-frame"
+                    ) {
+                        let is_value = |next: &OsString| {
+                            !next.to_str().is_some_and(|next| next.starts_with("--"))
+                        };
+                        if let Some(value) = joined.or_else(|| rest.next_if(is_value)) {
+                            out.set(name, value);
+                        }
+                    }
+                }
+            }
+            is_first = false;
+        }
+        Self::Serve(out)
+    }
+}
+
+impl Arguments {
+    /// Takes a value; one that is not usable changes nothing.
+    fn set(&mut self, name: &str, value: OsString) {
+        let text = value.to_str();
+        match name {
+            "--log-dir" if !value.is_empty() => self.log_directory = Some(PathBuf::from(value)),
+            "--data-dir" if !value.is_empty() => self.data_directory = Some(PathBuf::from(value)),
+            "--log-level" => {
+                self.log_level = text.and_then(Level::from_name).unwrap_or(self.log_level);
+            }
+            "--sandbox" => self.sandbox = text.and_then(Sandbox::from_name).unwrap_or(self.sandbox),
+            "--max-frame" => {
+                let bytes = text.and_then(|text| text.parse().ok()).filter(|bytes| *bytes > 0);
+                self.max_frame = bytes.unwrap_or(self.max_frame);
+            }
+            _ => {}
+        }
+    }
+}
 
 fn main() -> ExitCode {
-    // A reader of standard error that went away changes nothing about the exit status.
-    let _ = writeln!(
-        std::io::stderr().lock(),
-        "shellgate-orchestrator: this service is not there yet; use the `shellgate` command or the \
-         `shellgate` library"
+    let started = Instant::now();
+    // A child's launcher must act before any thread exists.
+    if let Some(code) = launched() {
+        return code;
+    }
+    match Command::read(std::env::args_os().skip(1)) {
+        Command::Print(text) => {
+            // A reader that went away changes nothing about the exit status.
+            let _ = std::io::stdout().lock().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Serve(arguments) => run(arguments, started),
+    }
+}
+
+/// Serves on standard input and output. The process ends with this function, whatever threads still wait.
+fn run(arguments: Arguments, started: Instant) -> ExitCode {
+    let fail = |why: &str| {
+        // Where nobody hears, there is nobody to tell.
+        let _ = writeln!(std::io::stderr().lock(), "shellgate-orchestrator: {why}");
+        ExitCode::FAILURE
+    };
+    let streams = match stdio::claim() {
+        Ok(streams) => streams,
+        Err(error) => return fail(&format!("standard input and output cannot be used: {error}")),
+    };
+    let log = match Log::start(arguments.log_directory.clone(), arguments.log_level) {
+        Ok(log) => log,
+        Err(error) => return fail(&format!("no log: {error}")),
+    };
+    log_panics(&log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("no runtime: {error}")),
+    };
+    let limits = FrameLimits { body: arguments.max_frame, ..FrameLimits::default() };
+    let stop = CancellationToken::new();
+    let logged = log.clone();
+    let ending = runtime.block_on(async move {
+        let connection = stdio::connect(streams, limits)?;
+        stop_on_signals(&stop)?;
+        let compose_log = log.clone();
+        let compose = Box::new(move |opening| compose(&arguments, &compose_log, opening));
+        // A task of its own, so that a fault in the loop ends the process in good order.
+        let session = Session { compose, log, started, stop };
+        Ok::<_, std::io::Error>(tokio::spawn(serve(connection, session)).await)
+    });
+    let code = match ending {
+        Ok(Ok(Ending::Clean)) => 0,
+        Ok(Ok(Ending::Broken) | Err(_)) => 1,
+        Err(error) => {
+            logged.say(Level::Fatal, &format!("not started: {error}"));
+            1
+        }
+    };
+    logged.say(Level::Info, "the end");
+    logged.flush(Duration::from_millis(100));
+    // The reader's thread may wait for ever, and so may a thread that looks up a name.
+    std::process::exit(code)
+}
+
+/// A fault is logged at the gravest level, without what it held.
+fn log_panics(log: &Log) {
+    let log = log.clone();
+    std::panic::set_hook(Box::new(move |info| {
+        let place = info
+            .location()
+            .map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+        let text = info.payload().downcast_ref::<&str>().copied().unwrap_or("a fault");
+        log.say(Level::Fatal, &format!("{text}{place}"));
+    }));
+}
+
+/// The process is told to end by any of these signals.
+fn stop_on_signals(stop: &CancellationToken) -> std::io::Result<()> {
+    for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+        let mut signals = signal(kind)?;
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            if signals.recv().await.is_some() {
+                stop.cancel();
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Puts the rooms together for one session.
+fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
+    let Opening { roots, secrets, events, notices } = opening;
+    let models = Arc::new(Models::new(secrets));
+    let redactor = models.redactor();
+    log.redact_by(Box::new(move |line| redactor.redact(line)));
+    let warn_log = notices.clone();
+    let skip_log = log.clone();
+    let records: Arc<dyn Records> = Arc::new(DecisionLog::new(
+        roots.first().cloned(),
+        move |line| warn_log.warn(line),
+        move |line| skip_log.say(Level::Warn, &line),
+    ));
+    let warnings = notices.clone();
+    let (journal, trust) = history(arguments, &roots, |line| warnings.warn(line));
+    let home = std::env::var("HOME").unwrap_or_default();
+    let redactor = models.redactor();
+    // Without a place for it, names are hidden under another salt after each start.
+    let salt = state_directory(arguments, &roots).and_then(|place| salt::salt(&place).ok());
+    let advisor = Advisor::new(salt.as_deref().unwrap_or_default());
+    let advisor = Arc::new(advisor.concealing(Arc::new(move |text| redactor.redact(text))));
+    let guard = Arc::new(Guard::new(Arc::clone(&advisor), trust, home));
+    let note_log = log.clone();
+    let runtime = Runtime::start(
+        drive::Services {
+            models: models.clone(),
+            guard: Arc::clone(&guard),
+            advisor: Arc::clone(&advisor),
+            records: Arc::clone(&records),
+            journal,
+            roots,
+            tools: ToolOptions { sandbox: arguments.sandbox, ..ToolOptions::of_this_process() },
+            tells_reasoning: arguments.reasoning,
+            note: Arc::new(move |line| note_log.say(Level::Warn, line)),
+        },
+        events,
     );
-    ExitCode::from(69)
+    Services { runtime, models, guard, advisor, records }
+}
+
+/// Where state is kept; none without a workspace.
+fn state_directory(arguments: &Arguments, roots: &[PathBuf]) -> Option<PathBuf> {
+    arguments.data_directory.clone().or_else(|| {
+        let root = roots.first().filter(|root| root.is_absolute() && root.is_dir())?;
+        Some(root.join(".desiide/state"))
+    })
+}
+
+/// The task database. A directory the person named must be usable, else tasks fail; without one, a
+/// workspace that cannot be written into only means that nothing is remembered.
+fn history(
+    arguments: &Arguments,
+    roots: &[PathBuf],
+    warn: impl Fn(String),
+) -> (Arc<dyn Journal>, Arc<dyn Trust>) {
+    match state_directory(arguments, roots).map(|directory| Store::open(&directory)) {
+        Some(Ok(store)) => {
+            let store = Arc::new(store);
+            (store.clone(), store)
+        }
+        Some(Err(error)) if arguments.data_directory.is_some() => {
+            warn(format!("no task can run: {error}"));
+            let unusable = Arc::new(Unusable(error));
+            (unusable.clone(), unusable)
+        }
+        problem => {
+            if let Some(Err(error)) = problem {
+                warn(format!("the history of tasks ends with this process: {error}"));
+            }
+            let memory = Arc::new(Memory::default());
+            (memory.clone(), memory)
+        }
+    }
 }

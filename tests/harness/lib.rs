@@ -10,6 +10,7 @@ pub mod campaign;
 pub mod case;
 pub mod generate;
 pub mod law;
+pub mod provider;
 pub mod random;
 pub mod runner;
 pub mod scripts;

@@ -3,8 +3,442 @@
 //! May import the `shellgate` library, task and advisor; the only user of the library here.
 //! Never runs a call and never makes anything milder than the gate said.
 
+mod action;
+mod analysis;
+mod policy;
+mod replay;
+pub mod secret;
+pub mod threshold;
+
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use self::action::Deed;
+use self::analysis::{Gates, Scene};
+use self::policy::{Before, Case, CommandCase, Decided, Settings};
+use self::replay::{Basis, Inputs, SaidBefore};
+use self::secret::SecretNames;
+use self::threshold::Thresholds;
+use crate::advisor::pack::Question;
+use crate::advisor::rules::{self, Facts};
+use crate::advisor::state::{RiskBuilt, RiskContext, RiskFile, RiskInput, State, Surroundings};
+use crate::advisor::{Active, Advisor, AskError, RecordInput, Reply, canonical, record};
 use crate::task::call::ToolCall;
-use crate::task::decision::DecisionRecord;
+use crate::task::decision::{DecisionRecord, EngineKind, Outcome};
+use crate::task::port::Trust;
+use crate::task::project::{Place, Project};
+use crate::task::settings::Gating;
+
+/// What the guard asks of the repository a task works in. The look-ups may be slow; the guard asks
+/// only where a call needs them.
+#[async_trait]
+pub trait Repository: Send + Sync {
+    /// The current branch; none where it is detached, not there, or took over 5 s.
+    async fn branch(&self) -> Option<String>;
+
+    /// The branch the remote calls its default, where that is known; it is protected like `main`.
+    async fn default_branch(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether migrations wait to be run.
+    async fn has_pending_migrations(&self) -> bool {
+        false
+    }
+
+    /// Where the process runs.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::Local
+    }
+}
+
+/// A repository of which nothing is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRepository;
+
+#[async_trait]
+impl Repository for NoRepository {
+    async fn branch(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Judges calls. One guard serves all tasks.
+pub struct Guard {
+    advisor: Arc<Advisor>,
+    trust: Arc<dyn Trust>,
+    home: String,
+    settings: RwLock<Settings>,
+    gates: Gates,
+}
+
+impl Guard {
+    /// A guard with the default settings. `home` is the person's home, empty when not known.
+    pub fn new(advisor: Arc<Advisor>, trust: Arc<dyn Trust>, home: String) -> Self {
+        Self {
+            advisor,
+            trust,
+            home,
+            settings: RwLock::new(Settings::default()),
+            gates: Gates::default(),
+        }
+    }
+
+    /// Takes new settings, which count from the next call on. Gives one warning per threshold that
+    /// was dropped.
+    pub fn configure(&self, gating: &Gating) -> Vec<String> {
+        let (thresholds, warnings) = Thresholds::tightened(&gating.thresholds);
+        let settings = Settings { strict: gating.strict, thresholds };
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        warnings
+    }
+
+    fn settings(&self) -> Settings {
+        *self.settings.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The guard of one task. An empty home of `place` is filled with the guard's own.
+    pub fn open(
+        self: &Arc<Self>,
+        task: String,
+        mut place: Place,
+        project: Arc<Project>,
+        repository: Arc<dyn Repository>,
+    ) -> TaskGuard {
+        if place.home.is_empty() {
+            place.home.clone_from(&self.home);
+        }
+        TaskGuard {
+            guard: Arc::clone(self),
+            task,
+            scene: Scene::of(&place, &project.sensitive_globs),
+            secrets: SecretNames::new(&project.sensitive_globs),
+            project,
+            repository,
+            default_branch: OnceCell::new(),
+            remembered: Mutex::new(HashSet::new()),
+        }
+    }
+}
+
+/// Judges the calls of one task and remembers what the person agreed to for all of it.
+pub struct TaskGuard {
+    guard: Arc<Guard>,
+    task: String,
+    scene: Scene,
+    secrets: SecretNames,
+    project: Arc<Project>,
+    repository: Arc<dyn Repository>,
+    default_branch: OnceCell<Option<String>>,
+    remembered: Mutex<HashSet<String>>,
+}
+
+/// Why a call could not be judged.
+enum Fault {
+    /// The guard failed.
+    Broken,
+    /// Nobody waits any more.
+    Cancelled,
+}
+
+impl From<AskError> for Fault {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Request(_) => Self::Broken,
+            AskError::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+/// A call, decided.
+struct Ruled {
+    decided: Decided,
+    records: Vec<DecisionRecord>,
+    paths: Vec<String>,
+}
+
+/// A call, looked at.
+struct Seen {
+    case: Case,
+    facts: Facts,
+    built: RiskBuilt,
+    paths: Vec<String>,
+}
+
+impl TaskGuard {
+    /// Judges a call. Never fails: what cannot be judged asks with `gate_error`. A call that was
+    /// remembered runs where it would ask; its records say `confirm` all the same. When `cancel`
+    /// fires it asks, without records.
+    pub async fn judge(&self, call: ToolCall, cancel: &CancellationToken) -> Judged {
+        let mut ruled = match self.rule(&call, cancel).await {
+            Ok(ruled) => ruled,
+            Err(fault) => self.fault(&fault),
+        };
+        if ruled.decided.outcome == Outcome::Confirm && self.is_remembered(&call) {
+            for record in &mut ruled.records {
+                record.reasons.push("approved_for_task".into());
+            }
+            return Judged { ruling: Ruling::Run(Cleared { inner: call }), records: ruled.records };
+        }
+        let Decided { outcome, reasons } = ruled.decided;
+        let ruling = match outcome {
+            Outcome::Auto => Ruling::Run(Cleared { inner: call }),
+            Outcome::Confirm => Ruling::Ask(Held { call, reasons, paths: ruled.paths }),
+            Outcome::Block => Ruling::Refuse { reasons },
+        };
+        Judged { ruling, records: ruled.records }
+    }
+
+    /// The person agreed to this call, and to the same tool with the same arguments, for the rest
+    /// of the task.
+    pub fn remember(&self, call: &ToolCall) {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).insert(key(call));
+    }
+
+    /// The person agreed to this call; where it is one of the project's own commands, its text is
+    /// trusted in this workspace from now on. Any approved call may be passed.
+    pub fn trusted(&self, call: &ToolCall) {
+        let deed = Deed::of(call, &self.project);
+        if let (true, Some(command), Some(root)) =
+            (deed.is_own, &deed.command, self.scene.roots.first())
+        {
+            self.guard.trust.remember(root, &action::fold(command));
+        }
+    }
+
+    fn is_remembered(&self, call: &ToolCall) -> bool {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).contains(&key(call))
+    }
+
+    async fn rule(&self, call: &ToolCall, cancel: &CancellationToken) -> Result<Ruled, Fault> {
+        let settings = self.guard.settings();
+        let active = self.guard.advisor.active();
+        let mut deed = Deed::of(call, &self.project);
+        let mut scene = self.scene.clone();
+        let mut context = RiskContext {
+            branch: None,
+            env: self.repository.surroundings(),
+            has_pending_migrations: false,
+        };
+        if deed.wants_branch {
+            let look = async {
+                scene.branch = self.repository.branch().await;
+                let default = self.default_branch.get_or_init(|| self.repository.default_branch());
+                scene.default_branch.clone_from(default.await);
+                context.has_pending_migrations = self.repository.has_pending_migrations().await;
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(Fault::Cancelled),
+                () = look => {}
+            }
+            context.branch.clone_from(&scene.branch);
+        }
+        // The library and the ports are total; if one of them were not, a person would be asked.
+        let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let agreed = deed.is_own.then(|| self.is_agreed(&deed));
+            see(&self.guard.gates, &mut deed, &scene, &self.secrets, agreed, context, &active)
+        }))
+        .map_err(|_| Fault::Broken)?;
+        let state = State::Risk(seen.built.state.clone());
+        let (decided, replies) = match policy::before(&seen.case, &settings) {
+            Before::Decided(decided) => (decided, None),
+            Before::Ask(floors) => {
+                let ask = |question| active.ask(&state, question, Some(&seen.facts), &[], cancel);
+                let [safe, reversible, risky] = Question::RISK;
+                let replies = tokio::try_join!(ask(safe), ask(reversible), ask(risky))?;
+                let replies: [Reply; 3] = replies.into();
+                (policy::after(&floors, &settings, &replies), Some(replies))
+            }
+        };
+        let is_plain = deed
+            .analysed
+            .as_deref()
+            .is_none_or(|command| active.without_secrets(command) == command);
+        let basis = Basis {
+            format: replay::FORMAT,
+            version: replay::version().to_owned(),
+            settings,
+            case: seen.case,
+            facts: seen.facts,
+            said: replies
+                .as_ref()
+                .map(|replies| replies.iter().map(SaidBefore::of).collect())
+                .unwrap_or_default(),
+            // What must not be told is not stored by the back door.
+            inputs: (is_plain && !active.is_redacting()).then(|| Inputs {
+                tool: call.tool.name().to_owned(),
+                analysed: deed.analysed.clone(),
+                command: deed.command.clone(),
+                paths: deed.paths.clone(),
+                glob: deed.glob.clone(),
+                scene,
+                own: deed.is_own,
+                unknown: deed.is_unknown,
+            }),
+            asking: active.is_asking(),
+            redacting: active.is_redacting(),
+        };
+        let basis = serde_json::to_value(&basis).ok();
+        let records = self.records(&state, &decided, replies, basis.as_ref());
+        Ok(Ruled { decided, records, paths: seen.paths })
+    }
+
+    fn is_agreed(&self, deed: &Deed) -> bool {
+        match (&deed.command, self.scene.roots.first()) {
+            (Some(command), Some(root)) => {
+                self.guard.trust.is_trusted(root, &action::fold(command))
+            }
+            _ => false,
+        }
+    }
+
+    fn records(
+        &self,
+        state: &State,
+        decided: &Decided,
+        replies: Option<[Reply; 3]>,
+        basis: Option<&Value>,
+    ) -> Vec<DecisionRecord> {
+        let one = |question: &str, reply: Reply| {
+            record(RecordInput {
+                task: Some(self.task.clone()),
+                state,
+                question,
+                reply,
+                outcome: Some(decided.outcome),
+                workflow: None,
+                reasons: decided.reasons.clone(),
+                basis: basis.cloned(),
+            })
+        };
+        match replies {
+            Some(replies) => Question::RISK
+                .into_iter()
+                .zip(replies)
+                .map(|(question, reply)| one(question.name(), reply))
+                .collect(),
+            None => vec![one(
+                replay::POLICY,
+                Reply {
+                    answer: policy::as_answer(decided.outcome),
+                    engine: EngineKind::Rules,
+                    fallback: None,
+                    latency_ms: 0,
+                },
+            )],
+        }
+    }
+
+    /// The guard itself failed: the person is asked, and the record holds nothing of the call.
+    fn fault(&self, fault: &Fault) -> Ruled {
+        let decided = Decided { outcome: Outcome::Confirm, reasons: vec!["gate_error".to_owned()] };
+        if matches!(fault, Fault::Cancelled) {
+            return Ruled { decided, records: Vec::new(), paths: Vec::new() };
+        }
+        let built = self.guard.advisor.active().risk_state(RiskInput {
+            action: crate::advisor::state::Action::Other,
+            command: None,
+            edit_file_count: None,
+            context: RiskContext {
+                branch: None,
+                env: self.repository.surroundings(),
+                has_pending_migrations: false,
+            },
+            files: Vec::new(),
+        });
+        let records = self.records(&State::Risk(built.state), &decided, None, None);
+        Ruled { decided, records, paths: Vec::new() }
+    }
+}
+
+/// Everything that is known of a call without an engine.
+fn see(
+    gates: &Gates,
+    deed: &mut Deed,
+    scene: &Scene,
+    secrets: &SecretNames,
+    agreed: Option<bool>,
+    context: RiskContext,
+    active: &Active,
+) -> Seen {
+    let mut path_floors: Vec<String> = Vec::new();
+    let mut add = |label: &str| {
+        if !path_floors.iter().any(|own| own == label) {
+            path_floors.push(label.to_owned());
+        }
+    };
+    let writes = deed.edit_files.is_some();
+    let found: Vec<Vec<&'static str>> =
+        deed.paths.iter().map(|path| gates.path(path, writes, scene, secrets)).collect();
+    for label in ["outside_workspace", "sensitive_file", "inline_code"] {
+        if found.iter().any(|floors| floors.contains(&label)) {
+            add(label);
+        }
+    }
+    if deed.glob.as_deref().is_some_and(|glob| gates.names_secrets(glob, scene, secrets)) {
+        add("sensitive_file");
+    }
+    let analysis = deed.analysed.as_deref().map(|command| gates.command(command, scene));
+    if let Some(analysis) = &analysis {
+        deed.settle_kind(analysis.shape);
+    }
+    let mut paths: Vec<String> = Vec::new();
+    let named = analysis.iter().flat_map(|own| own.paths.iter());
+    for path in deed.paths.iter().chain(named) {
+        if crate::advisor::state::is_workspace_path(path) && !paths.contains(path) {
+            paths.push(path.clone());
+        }
+    }
+    let files = paths
+        .iter()
+        .map(|path| RiskFile { path: path.clone(), sensitive: secrets.is_secret(path) })
+        .collect();
+    let built = active.risk_state(RiskInput {
+        action: deed.action,
+        command: deed.command.clone(),
+        edit_file_count: deed.edit_files,
+        context,
+        files,
+    });
+    let mut facts = rules::facts(&built.state, deed.command.as_deref());
+    facts.read_only = false;
+    facts.sensitive |= path_floors.iter().any(|label| label == "sensitive_file");
+    facts.protected_branch |= scene.branch.is_some() && scene.branch == scene.default_branch;
+    if let Some(analysis) = &analysis {
+        let reads_only = analysis.facts.read_only;
+        facts = facts.join(analysis.facts);
+        facts.read_only = reads_only;
+    }
+    let case = Case {
+        reads_only: deed.reads_only,
+        path_floors,
+        edit_files: deed.edit_files,
+        shortened: built.shortened,
+        command: if deed.is_unknown {
+            Some(CommandCase::default())
+        } else {
+            analysis.map(|own| CommandCase {
+                denied: own.denied,
+                floors: own.floors,
+                reads_only: own.reads_only,
+                agreed,
+            })
+        },
+    };
+    Seen { case, facts, built, paths }
+}
+
+/// Tool and arguments as one text: keys sorted, order of lists and kinds of values kept.
+fn key(call: &ToolCall) -> String {
+    format!("{} {}", call.tool.name(), canonical::text(&Value::Object(call.args.clone())))
+}
 
 /// A thing that may be run. Only this room makes one.
 #[derive(Debug)]
@@ -21,6 +455,12 @@ impl<T> Cleared<T> {
     /// What was cleared, used up.
     pub fn into_inner(self) -> T {
         self.inner
+    }
+
+    /// Cleared by a test.
+    #[cfg(test)]
+    pub(crate) const fn by_test(inner: T) -> Self {
+        Self { inner }
     }
 }
 

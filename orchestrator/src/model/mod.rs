@@ -3,7 +3,24 @@
 //! May import task.
 //! Never runs a tool, judges a call, or contacts a host that is not configured or loopback.
 
+mod anthropic;
+mod catalog;
+mod client;
+pub mod http;
+mod lines;
+pub mod ndjson;
+mod ollama;
+mod openai;
+pub mod redact;
+pub mod registry;
+pub mod scripted;
+pub mod secret;
+pub mod sse;
+pub mod text_tools;
+mod turn;
+
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -11,7 +28,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::task::call::{RawCall, ToolSpec};
-use crate::task::settings::{Capabilities, Locality, ModelSettings, ReasoningLevel};
+use crate::task::settings::{
+    Capabilities, Locality, ModelSettings, Provider, ReasoningLevel, Role,
+};
+
+pub use http::Limits;
+pub use registry::Models;
 
 /// What a model is asked.
 #[derive(Clone, Debug, Default)]
@@ -127,6 +149,31 @@ pub struct ModelError {
     pub retry_after_ms: Option<u64>,
 }
 
+impl ModelError {
+    /// An error of that kind with the kind's own hint.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hint: kind.hint().map(str::to_owned),
+            status: None,
+            retry_after_ms: None,
+        }
+    }
+
+    /// The same with another hint.
+    #[must_use]
+    pub fn advise(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// We stopped it.
+    pub fn cancelled() -> Self {
+        Self::new(ModelErrorKind::Cancelled, "the request was cancelled")
+    }
+}
+
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
@@ -175,6 +222,35 @@ impl ModelErrorKind {
         }
     }
 
+    /// The kind of that word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::Auth,
+            Self::RateLimit,
+            Self::ContextLength,
+            Self::BadRequest,
+            Self::Server,
+            Self::Network,
+            Self::Timeout,
+            Self::Cancelled,
+            Self::Unknown,
+        ]
+        .into_iter()
+        .find(|kind| kind.name() == name)
+    }
+
+    /// What to do about it where nothing better is known.
+    pub const fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::Auth => Some("check the API key that is stored for this model"),
+            Self::RateLimit => Some("wait a little, or switch to another model"),
+            Self::ContextLength => Some("attach less context, or use a model with a larger window"),
+            Self::Network => Some("check the base URL and that the server is running"),
+            Self::Timeout => Some("try again, or use a faster model"),
+            Self::BadRequest | Self::Server | Self::Cancelled | Self::Unknown => None,
+        }
+    }
+
     /// Whether trying again may help.
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::RateLimit | Self::Server | Self::Network | Self::Timeout)
@@ -192,6 +268,62 @@ pub struct Price {
     pub cache_read: f64,
     /// Input written to a cache.
     pub cache_write: f64,
+}
+
+impl Price {
+    /// US dollars of that usage; cached input has its own prices.
+    pub fn cost(&self, usage: TokenUsage) -> f64 {
+        let plain = usage.input.saturating_sub(usage.cache_read.saturating_add(usage.cache_write));
+        (plain as f64 * self.input
+            + usage.cache_read as f64 * self.cache_read
+            + usage.cache_write as f64 * self.cache_write
+            + usage.output as f64 * self.output)
+            / 1e6
+    }
+}
+
+/// What a list of models shows of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelInfo {
+    /// Its id, 1 to 128 characters.
+    pub id: String,
+    /// Who speaks for it.
+    pub provider: Provider,
+    /// The provider's name for it.
+    pub model: String,
+    /// The first of cheap, strong, reviewer that points at it.
+    pub role: Option<Role>,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// Whether it can be asked: it was understood, answered about itself, and did not fail its test.
+    pub healthy: bool,
+    /// Where it runs.
+    pub locality: Locality,
+}
+
+/// Models that are configured, and models that were found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// One per configured model, in the person's order.
+    pub models: Vec<ModelInfo>,
+    /// Models of configured and loopback servers that are not configured; no repetition.
+    pub discovered: Vec<ModelInfo>,
+}
+
+/// Where models come from.
+pub trait ModelSource: Send + Sync {
+    /// The model that does that job.
+    ///
+    /// # Errors
+    ///
+    /// `bad_request` with the setting to change when none does.
+    fn by_role(&self, role: Role) -> Result<Arc<dyn ChatModel>, ModelError>;
+
+    /// The model of that id.
+    fn get(&self, id: &str) -> Option<Arc<dyn ChatModel>>;
+
+    /// All models in the person's order.
+    fn all(&self) -> Vec<Arc<dyn ChatModel>>;
 }
 
 /// One configured model.

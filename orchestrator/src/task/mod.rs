@@ -3,13 +3,18 @@
 //! May import serde for storage, nothing else of this package.
 //! Never reads a file, a clock or a wire, and knows no protocol's spelling.
 
+pub mod budget;
 pub mod call;
 pub mod decision;
 pub mod edit;
 pub mod event;
+pub mod failure;
 pub mod input;
+pub mod machine;
 pub mod port;
 pub mod project;
+pub mod queue;
+pub mod repeat;
 pub mod settings;
 pub mod state;
 

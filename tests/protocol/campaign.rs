@@ -1,0 +1,342 @@
+//! Long runs against the real program: random answers, cancels and deaths; kill -9 at random moments; time
+//! to the first answer; a flood of pings. A short slice runs with the other tests;
+//! `CAMPAIGN=full cargo test --release -p suite campaign -- --nocapture` runs all and tells its figures.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use shellgate_orchestrator::host::store::Store;
+use shellgate_orchestrator::protocol::desiide::convert::task_event;
+use suite::random::Random;
+
+use super::model;
+use super::play::Folder;
+use super::program::{Client, processes, program};
+
+fn is_full() -> bool {
+    std::env::var_os("CAMPAIGN").is_some_and(|word| word == "full")
+}
+
+fn seed() -> u64 {
+    std::env::var("CAMPAIGN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+fn workspace(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    std::fs::write(folder.0.join("a.txt"), "alpha\nbeta\ngamma\n").unwrap();
+    folder
+}
+
+const TOOLS: [&str; 5] = ["read_file", "list_files", "search", "propose_edit", "shell"];
+
+fn task(scene: &str) -> Value {
+    json!({ "kind": "other", "instruction": format!("[[{scene}]]"), "allowedTools": TOOLS })
+}
+
+/// A session of the campaign: answers what is asked, at random, until all tasks are over or it dies.
+struct Rounds<'a> {
+    client: Client,
+    random: &'a mut Random,
+    answered: usize,
+    created: Vec<String>,
+}
+
+impl Rounds<'_> {
+    fn is_over(&self) -> bool {
+        self.created.iter().all(|id| {
+            self.client.ledger.tasks().get(id).is_some_and(super::ledger::Course::is_over)
+        })
+    }
+
+    /// Takes what comes and answers it.
+    fn go(&mut self) -> Result<(), String> {
+        self.client.take(Duration::from_millis(5))?;
+        while self.answered < self.client.events.len() {
+            let event = self.client.events[self.answered].1.clone();
+            self.answered += 1;
+            let id = &event["taskId"];
+            match event["type"].as_str().unwrap_or_default() {
+                "approval_required" => {
+                    let params = json!({ "taskId": id, "approvalId": event["approvalId"] });
+                    match self.random.below(4) {
+                        0 => self.client.send("task.reject", &params),
+                        1 => self.client.send("task.cancel", &json!({ "taskId": id })),
+                        _ => {
+                            let mut params = params;
+                            params["scope"] =
+                                json!(if self.random.below(2) == 0 { "once" } else { "task" });
+                            self.client.send("task.approve", &params)
+                        }
+                    };
+                }
+                "edit_proposed" => {
+                    let status = ["applied", "rejected", "stale"][self.random.below(3)];
+                    let file = json!({ "path": "a.txt", "status": status });
+                    let params = json!({ "taskId": id, "proposalId": event["proposal"]["id"], "files": [file] });
+                    self.client.send("edits.report", &params);
+                }
+                _ if self.random.below(40) == 0 => {
+                    self.client.send("task.cancel", &json!({ "taskId": id }));
+                }
+                _ => {}
+            }
+        }
+        // What hangs is cancelled in the end.
+        if self.random.below(30) == 0 {
+            let running: Vec<String> = self
+                .created
+                .iter()
+                .filter(|id| {
+                    self.client.ledger.tasks().get(*id).is_some_and(|task| task.state == "running")
+                })
+                .cloned()
+                .collect();
+            for id in running {
+                self.client.send("task.cancel", &json!({ "taskId": id }));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn tasks_end_whatever_is_answered_cancelled_or_killed() {
+    let wanted = if is_full() { 200 } else { 20 };
+    let model = model::start();
+    let folder = workspace("campaign-tasks");
+    // Sleepers are told apart from those of other runs by their time.
+    let mark = format!("77{:05}", std::process::id() % 100_000);
+    let mut random = Random::new(seed());
+    let (mut made, mut sessions, mut deaths) = (0, 0, 0);
+    let mut leaks = Vec::new();
+    while made < wanted {
+        sessions += 1;
+        let mut client = Client::spawn(&[]);
+        client.open(&folder.0, &model).unwrap();
+        let before = client.descriptors();
+        let mut rounds = Rounds { client, random: &mut random, answered: 0, created: Vec::new() };
+        let count = 4 + rounds.random.below(12);
+        for _ in 0..count {
+            let scenes = [
+                "look",
+                "edit",
+                "chat",
+                "hang",
+                "loop",
+                &format!("shell {mark}"),
+                &format!("detach {mark}"),
+            ];
+            let scene = scenes[rounds.random.below(scenes.len())].to_owned();
+            let answer = rounds.client.ask("task.create", &task(&scene)).unwrap();
+            rounds.created.push(answer["task"]["id"].as_str().unwrap().to_owned());
+            made += 1;
+        }
+        let dies = rounds.random.below(3) == 0;
+        let death = Instant::now() + Duration::from_millis(rounds.random.below(1500) as u64);
+        let end = Instant::now() + Duration::from_secs(60);
+        while !rounds.is_over() && !(dies && Instant::now() > death) {
+            rounds.go().unwrap_or_else(|error| panic!("seed {}: {error}", seed()));
+            assert!(Instant::now() < end, "a task is stuck in session {sessions}");
+        }
+        let mut client = rounds.client;
+        if dies {
+            deaths += 1;
+            client.die();
+        } else {
+            std::thread::sleep(Duration::from_millis(50));
+            let after = client.descriptors();
+            if after > before + 12 {
+                leaks.push(format!("{before} descriptors before, {after} after"));
+            }
+            client.close_input();
+        }
+        let (code, took) = client.wait().unwrap();
+        assert_eq!(code, Some(0));
+        assert!(took < Duration::from_millis(1900), "the end took {took:?}");
+        let left = processes(&format!("sleep {mark}"));
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+    assert!(leaks.is_empty(), "{leaks:?}");
+    println!(
+        "{made} tasks in {sessions} sessions, {deaths} clients died: none stuck, nothing left behind"
+    );
+}
+
+#[test]
+fn what_a_client_was_told_survives_kill_9() {
+    let kills = if is_full() { 300 } else { 12 };
+    let model = model::start();
+    let folder = workspace("campaign-kill");
+    let data = folder.0.join("data");
+    let flags = ["--data-dir", data.to_str().unwrap()];
+    let mark = format!("78{:05}", std::process::id() % 100_000);
+    let mut random = Random::new(seed());
+    let mut told: HashMap<String, Vec<Value>> = HashMap::new();
+    let mut total = 0;
+    for kill in 0..kills {
+        let mut client = Client::spawn(&flags);
+        let moment = Instant::now() + Duration::from_millis(random.below(400) as u64);
+        // Any request may be cut off by the kill.
+        let _ = client.open(&folder.0, &model);
+        let scenes = ["look", "chat", "edit", &format!("detach {mark}"), "hang"];
+        for _ in 0..2 {
+            client.send("task.create", &task(scenes[random.below(scenes.len())]));
+        }
+        while Instant::now() < moment {
+            if !client.take(Duration::from_millis(2)).unwrap() {
+                break;
+            }
+            let asked: Vec<Value> = client
+                .events
+                .iter()
+                .filter(|(_, event)| event["type"] == "approval_required")
+                .map(|(_, event)| json!({ "taskId": event["taskId"], "approvalId": event["approvalId"], "scope": "once" }))
+                .collect();
+            for params in asked.iter().take(1).filter(|_| random.below(3) == 0) {
+                client.send("task.approve", params);
+            }
+        }
+        client.child.kill().unwrap();
+        client.child.wait().unwrap();
+        // What was already in the pipe had been told.
+        while client
+            .take(Duration::from_millis(50))
+            .is_ok_and(|goes_on| goes_on && client.child.try_wait().is_ok())
+        {
+            if client.events.last().is_none_or(|(at, _)| at.elapsed() > Duration::from_millis(60)) {
+                break;
+            }
+        }
+        total += client.events.len();
+        let now: Vec<String> = client
+            .events
+            .iter()
+            .map(|(_, event)| event["taskId"].as_str().unwrap().to_owned())
+            .collect();
+        for (_, event) in &client.events {
+            told.entry(event["taskId"].as_str().unwrap().to_owned())
+                .or_default()
+                .push(event.clone());
+        }
+        let store = Store::open(&data).unwrap();
+        for id in now {
+            let kept = store.events(&id).unwrap();
+            for event in &told[&id] {
+                let seq = usize::try_from(event["seq"].as_u64().unwrap()).unwrap();
+                let kept = kept.get(seq).map(|kept| task_event(kept).0);
+                assert_eq!(kept.as_ref(), Some(event), "kill {kill}, seed {}", seed());
+            }
+        }
+    }
+    let mut client = Client::spawn(&flags);
+    client.open(&folder.0, &model).unwrap();
+    let tasks = client.ask("task.list", &json!({})).unwrap();
+    for task in tasks["tasks"].as_array().unwrap() {
+        let state = task["state"].as_str().unwrap();
+        assert!(["done", "failed", "cancelled"].contains(&state), "{task}");
+    }
+    let decisions = client.ask("decisions.list", &json!({ "limit": 500 })).unwrap();
+    client.take(Duration::from_millis(300)).unwrap();
+    assert!(client.events.is_empty(), "a task was taken up again");
+    let end = Instant::now() + Duration::from_secs(3);
+    while !processes(&format!("sleep {mark}")).is_empty() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(processes(&format!("sleep {mark}")), Vec::<String>::new(), "left behind");
+    println!(
+        "{kills} kills, {} tasks, {total} events told, all kept; {} decisions readable",
+        told.len(),
+        decisions["decisions"].as_array().unwrap().len()
+    );
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or_default()
+}
+
+#[test]
+fn the_first_answer_comes_soon() {
+    let rounds = if is_full() { 60 } else { 10 };
+    let folder = workspace("campaign-start");
+    let params = json!({ "protocolVersion": "1.0.0", "client": { "name": "c", "version": "1" },
+        "workspaceRoots": [folder.0.to_str().unwrap()] });
+    program();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let begin = Instant::now();
+        let mut nothing =
+            Command::new("/bin/true").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        nothing.wait().unwrap();
+        theirs.push(begin.elapsed().as_secs_f64() * 1000.0);
+        let begin = Instant::now();
+        let mut client = Client::spawn(&[]);
+        client.ask("initialize", &params).unwrap();
+        ours.push(begin.elapsed().as_secs_f64() * 1000.0);
+        client.close_input();
+        assert_eq!(client.wait().unwrap().0, Some(0));
+    }
+    let (ours, theirs) = (median(ours), median(theirs));
+    println!("spawn to the answer of initialize: {ours:.1} ms; /bin/true: {theirs:.1} ms");
+    // Only the figures of a full run on a quiet machine count; this is a guard against the absurd.
+    let limit = if is_full() { theirs + 20.0 } else { theirs + 2000.0 };
+    assert!(ours < limit, "{ours:.1} ms over {theirs:.1} ms");
+}
+
+/// Milliseconds from the moment the model sent a piece to the moment the client had it.
+fn delays(client: &Client, from: usize) -> Vec<f64> {
+    let (now, wall) = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH).unwrap());
+    client.events[from..]
+        .iter()
+        .filter(|(_, event)| event["type"] == "text_delta")
+        .flat_map(|(at, event)| {
+            let came = wall - now.duration_since(*at);
+            let sent: Vec<f64> = event["delta"]
+                .as_str()
+                .unwrap()
+                .lines()
+                .filter_map(|line| line.parse().ok())
+                .map(|sent: f64| came.as_micros() as f64 / 1000.0 - sent / 1000.0)
+                .collect();
+            sent
+        })
+        .collect()
+}
+
+#[test]
+fn a_flood_of_pings_does_not_delay_events() {
+    let pieces = if is_full() { 600 } else { 80 };
+    let model = model::start();
+    let folder = workspace("campaign-pings");
+    let mut client = Client::spawn(&[]);
+    client.open(&folder.0, &model).unwrap();
+    let mut figures = Vec::new();
+    for pings in [0, 1000] {
+        let from = client.events.len();
+        let begin = Instant::now();
+        let answer = client.ask("task.create", &task(&format!("clock {pieces}"))).unwrap();
+        let id = answer["task"]["id"].as_str().unwrap().to_owned();
+        let mut sent = 0_u64;
+        client
+            .until("the end of the task", |client| {
+                while sent < begin.elapsed().as_millis() as u64 * pings / 1000 {
+                    client.send("health.ping", &json!({}));
+                    sent += 1;
+                }
+                // Between two looks the next pings come due.
+                let _ = client.take(Duration::from_micros(200));
+                client.ledger.tasks().get(&id).is_some_and(super::ledger::Course::is_over)
+            })
+            .unwrap();
+        figures.push((median(delays(&client, from)), sent));
+    }
+    let [(quiet, _), (loud, sent)] = figures.as_slice() else { unreachable!() };
+    println!(
+        "median delay of an event: {quiet:.2} ms alone, {loud:.2} ms under {sent} pings at 1000/s"
+    );
+    assert!(loud - quiet < 5.0, "{quiet:.2} ms alone, {loud:.2} ms under pings");
+    assert!(Path::new(program()).exists());
+}

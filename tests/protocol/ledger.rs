@@ -1,0 +1,165 @@
+//! Holds every message of a session against the committed schema and against what the protocol promises
+//! of a task's events.
+
+use std::collections::HashMap;
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+use super::schema;
+
+/// What has been seen of one session.
+pub(crate) struct Ledger {
+    schema: Value,
+    validators: HashMap<String, Validator>,
+    /// Method of each request that was sent, by id.
+    sent: HashMap<String, String>,
+    tasks: HashMap<String, Course>,
+    /// Types of events that were seen.
+    pub(crate) events: Vec<String>,
+    /// Methods that were answered with a result.
+    pub(crate) answered: Vec<String>,
+}
+
+/// What has been seen of one task.
+#[derive(Default)]
+pub(crate) struct Course {
+    /// Events so far.
+    pub(crate) count: u64,
+    open_calls: Vec<String>,
+    finished_calls: Vec<String>,
+    /// The state it is in.
+    pub(crate) state: String,
+    /// Why it failed.
+    pub(crate) reason: Option<String>,
+}
+
+impl Course {
+    /// Whether nothing may follow.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state.as_str(), "done" | "failed" | "cancelled")
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Self {
+        Self {
+            schema: schema(),
+            validators: HashMap::new(),
+            sent: HashMap::new(),
+            tasks: HashMap::new(),
+            events: Vec::new(),
+            answered: Vec::new(),
+        }
+    }
+
+    /// A message is about to be sent to the server.
+    pub(crate) fn sent(&mut self, message: &Value) {
+        if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
+            self.sent.insert(id.to_string(), method.to_owned());
+        }
+    }
+
+    /// A message came from the server. Gives what is wrong with it.
+    pub(crate) fn received(&mut self, message: &Value) -> Result<(), String> {
+        if message["jsonrpc"] != "2.0" {
+            return Err(format!("no version: {message}"));
+        }
+        let Some(method) = message["method"].as_str() else {
+            return self.response(message);
+        };
+        let (section, pointer) = match method {
+            "secrets.get" => ("reverseMethods", "/params"),
+            _ => ("notifications", ""),
+        };
+        let schema = self.schema[section][method].pointer(pointer).cloned();
+        let schema = schema.ok_or_else(|| format!("unknown method {method}"))?;
+        self.holds(&schema, &message["params"])?;
+        if method == "task.event" {
+            self.event(&message["params"])?;
+        }
+        Ok(())
+    }
+
+    fn response(&mut self, message: &Value) -> Result<(), String> {
+        if let Some(error) = message.get("error") {
+            let is_whole = error["code"].is_i64() && error["message"].is_string();
+            return if is_whole { Ok(()) } else { Err(format!("a malformed error: {message}")) };
+        }
+        let Some(method) = self.sent.get(&message["id"].to_string()).cloned() else {
+            return Err(format!("an answer to nothing: {message}"));
+        };
+        let schema = self.schema["methods"][&method]["result"].clone();
+        self.holds(&schema, &message["result"])?;
+        if !self.answered.contains(&method) {
+            self.answered.push(method);
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Value) -> Result<(), String> {
+        let kind = event["type"].as_str().unwrap_or_default().to_owned();
+        let course =
+            self.tasks.entry(event["taskId"].as_str().unwrap_or_default().to_owned()).or_default();
+        if event["seq"] != course.count {
+            return Err(format!("expected seq {}: {event}", course.count));
+        }
+        course.count += 1;
+        if course.is_over() {
+            return Err(format!("an event after the end: {event}"));
+        }
+        match kind.as_str() {
+            "state_changed" => {
+                let from = event["from"].as_str().unwrap_or_default();
+                if from != course.state {
+                    return Err(format!("the task was {}: {event}", course.state));
+                }
+                event["to"].as_str().unwrap_or_default().clone_into(&mut course.state);
+                course.reason = event["reason"].as_str().map(str::to_owned);
+                if course.is_over() && !course.open_calls.is_empty() {
+                    return Err(format!("calls {:?} never finished", course.open_calls));
+                }
+            }
+            "tool_call_started" => {
+                let id = event["call"]["id"].as_str().unwrap_or_default().to_owned();
+                if course.open_calls.contains(&id) || course.finished_calls.contains(&id) {
+                    return Err(format!("a call's id comes twice: {event}"));
+                }
+                course.open_calls.push(id);
+            }
+            "tool_call_finished" => {
+                let id = event["result"]["callId"].as_str().unwrap_or_default().to_owned();
+                if course.finished_calls.contains(&id) {
+                    return Err(format!("a call finished twice: {event}"));
+                }
+                course.open_calls.retain(|open| *open != id);
+                course.finished_calls.push(id);
+            }
+            _ => {}
+        }
+        if !self.events.contains(&kind) {
+            self.events.push(kind);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn holds(&mut self, schema: &Value, value: &Value) -> Result<(), String> {
+        let key = schema.to_string();
+        if !self.validators.contains_key(&key) {
+            let mut whole = Map::new();
+            whole.insert("$defs".to_owned(), self.schema["$defs"].clone());
+            whole.insert("allOf".to_owned(), json!([schema]));
+            let validator = jsonschema::options()
+                .should_validate_formats(false)
+                .build(&Value::Object(whole))
+                .map_err(|error| error.to_string())?;
+            self.validators.insert(key.clone(), validator);
+        }
+        self.validators[&key].validate(value).map_err(|error| format!("{error} in {value}"))
+    }
+
+    /// Tasks by id.
+    pub(crate) fn tasks(&self) -> &HashMap<String, Course> {
+        &self.tasks
+    }
+}
