@@ -1,7 +1,8 @@
 //! Changes in a JSON text that leave every other byte as it is: comments, blanks, order, commas that
 //! trail. Texts are read as JSON with comments (JSONC), as agents' settings are.
 //!
-//! Takes texts; gives texts. Does no I/O.
+//! Takes texts; gives texts. Does no I/O. Long, because it has a reader of its own: one that remembers
+//! where each value stands.
 
 use std::fmt;
 

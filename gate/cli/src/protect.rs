@@ -101,6 +101,15 @@ pub fn policy(
             &[("effect", list(&["delete", "move"])), ("path", globs(&above))],
         ),
         rule(
+            "self_protection_link",
+            "It would make another name for shellgate's own files or the settings that make an agent call it, by which they can be changed.",
+            "Copy what is needed, or ask the person to do it in a terminal of their own.",
+            &[
+                ("utility", list(&["ln", "link", "gln"])),
+                ("path", globs(&files.iter().chain(&above).chain(&near).cloned().collect())),
+            ],
+        ),
+        rule(
             "self_protection_contents",
             "It would unpack into a folder that holds an agent's hook settings.",
             "Unpack into a folder of its own.",

@@ -1,6 +1,6 @@
 //! Where each agent's settings are, and what stands in them so that it calls shellgate.
 //!
-//! Takes places and texts; gives texts. Does no I/O.
+//! Takes places and texts; gives texts. Does no I/O. Long, because it is a table of agents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@
 //! its truth. May import: model. Never: judges whether an effect is welcome.
 
 pub mod host;
+mod link;
 pub mod path;
 
 use crate::derive::host::Target;
@@ -42,6 +43,8 @@ pub fn derive(trace: &Trace, catalog: &Catalog, context: &Context, known: &Known
     for code in &trace.codes {
         deriver.code(code);
     }
+    let through = link::through(trace, &deriver.facts, &deriver.paths, &context.cwd);
+    deriver.facts.extend(through);
     deriver.facts
 }
 

@@ -10,7 +10,7 @@ use crate::model::script::{Gap, GapCause};
 use crate::model::span::{Site, SourceId};
 use crate::model::trace::{Invocation, Setting, SubstitutionUse};
 use crate::model::utility::VariableClass;
-use crate::model::value::{Text, Truth};
+use crate::model::value::{Piece, Text, Truth};
 
 /// What a condition is asked about.
 #[derive(Clone, Copy, Debug)]
@@ -241,7 +241,13 @@ fn path_is(wanted: &PathCondition, path: &PathObject) -> Truth {
 }
 
 /// Whether the end of a path fits one of the globs, component by component.
+///
+/// A pattern in the path that fits a name which a glob spells out is taken to stand for it: the shell
+/// puts the names that are there in its place.
 fn tail_matches(text: &Text, globs: &[String]) -> Truth {
+    if text.has_glob() && !text.has_unknown() {
+        return pattern_matches(text, globs);
+    }
     let shown = text.exact().map_or_else(|| Cow::Owned(text.display()), Cow::Borrowed);
     let parts: Vec<&str> = shown.split('/').filter(|part| !part.is_empty()).collect();
     let mut truth = Truth::No;
@@ -255,6 +261,46 @@ fn tail_matches(text: &Text, globs: &[String]) -> Truth {
         truth = truth.or(all);
     }
     if truth == Truth::No && text.has_unknown() { Truth::Maybe } else { truth }
+}
+
+fn pattern_matches(text: &Text, globs: &[String]) -> Truth {
+    let mut parts = vec![Text::empty()];
+    for piece in text.pieces() {
+        match piece {
+            Piece::Literal(literal) => {
+                for (index, name) in literal.split('/').enumerate() {
+                    if index > 0 {
+                        parts.push(Text::empty());
+                    }
+                    if let Some(part) = parts.last_mut() {
+                        part.push_str(name);
+                    }
+                }
+            }
+            other => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(other.clone());
+                }
+            }
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    let fits = |part: &Text, glob: &str| {
+        if glob.contains(['*', '?']) {
+            Pattern::new(glob).matches(&Part::Name(&part.display()))
+        } else {
+            component::matches(part, glob)
+        }
+    };
+    globs.iter().fold(Truth::No, |truth, glob| {
+        let wanted: Vec<&str> = glob.split('/').filter(|part| !part.is_empty()).collect();
+        let Some(start) = parts.len().checked_sub(wanted.len()) else { return truth };
+        let end = parts.get(start..).unwrap_or_default();
+        truth.or(wanted
+            .iter()
+            .zip(end)
+            .fold(Truth::Yes, |truth, (glob, part)| truth.and(fits(part, glob))))
+    })
 }
 
 fn any_glob(text: &Text, globs: &[String]) -> Truth {

@@ -2,7 +2,7 @@
 //! what `$(shell ...)` and `!=` run.
 //!
 //! A variable that the file gives one plain value has it; every other becomes a parameter nobody
-//! knows. `$$` is one dollar.
+//! knows. `$$` is one dollar. Long, because it is a state machine over lines.
 
 use std::collections::HashMap;
 

@@ -3,7 +3,8 @@
 //! What is known by its look: tokens with a known beginning, passwords in URLs, values of names that
 //! say so (`NAME_TOKEN=`, `--password`, `"apiKey":`), `Authorization` headers, private keys in PEM,
 //! passwords of a few programs' short options. A secret becomes one plain word, so that the command
-//! still reads as a command. It is a net with holes: what looks like nothing is kept.
+//! still reads as a command. It is a net with holes: what looks like nothing is kept. Long, because it is a
+//! table of shapes.
 
 /// What stands in place of a secret: one word of plain letters.
 pub const MARK: &str = "REDACTED";

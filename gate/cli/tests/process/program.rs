@@ -130,6 +130,11 @@ fn the_guard_protects_itself() {
         "sed -i s/a/b/ ~/.config/shellgate/policy.toml",
         "cd ~/.config/shellgate && tee grants.json < x",
         "rm -rf ~/.local/state/shellgate",
+        "rm .claude/*",
+        "rm .claude/s*.json",
+        "ln -s .claude/settings.json x; echo '{}' > x",
+        "ln .claude/settings.json x",
+        "ln -s .claude y && rm y/settings.json",
         "echo 'labels = {}' > .shellgate/policy.toml",
         "cat ~/.config/shellgate/grants.json",
         "shellgate allow --once abcdefgh",
@@ -254,4 +259,58 @@ fn plugins_are_made_for_this_program() {
         assert!(!text.contains("MARK") && !text.contains("VERSION"), "{text}");
     }
     assert!(settings::ON_DEMAND.iter().all(|name| hook::find(name).is_some()));
+}
+
+/// `HOOKS=2000 cargo test --release -p shellgate-cli hooks_at_once -- --nocapture` also tells how long
+/// they took.
+#[test]
+fn hooks_at_once_lose_and_tear_no_line() {
+    let count: usize =
+        std::env::var("HOOKS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let home = Home::new("at-once");
+    let commands = ["ls -la", "cat .env", "rm -rf /", "cargo test", "git push --force origin main"];
+    let started = std::time::Instant::now();
+    let children: Vec<_> = (0..count)
+        .map(|number| {
+            let command = format!("{} # {number}", commands[number % commands.len()]);
+            let payload = sample::payload("codex", &command, &home.app()).unwrap().to_string();
+            let mut child = Command::new(PROGRAM)
+                .args(["hook", "codex"])
+                .current_dir(home.0.join("app"))
+                .env_clear()
+                .env("HOME", &home.0)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+            child
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let took = started.elapsed();
+    let log = fs::read_to_string(home.0.join(".local/state/shellgate/decisions.jsonl")).unwrap();
+    assert!(log.ends_with('\n'));
+    let mut numbers = std::collections::BTreeSet::new();
+    let mut own: Vec<u64> = Vec::new();
+    for line in log.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let command = record["command"].as_str().unwrap();
+        numbers.insert(command.rsplit(' ').next().unwrap().parse::<usize>().unwrap());
+        own.push(record["micros"].as_u64().unwrap());
+    }
+    assert_eq!((own.len(), numbers.len()), (count, count));
+    own.sort_unstable();
+    let at = |share: usize| own[(own.len() * share / 100).min(own.len() - 1)];
+    let message = format!(
+        "{count} hooks in {} ms; own time of one in microseconds: half {}, p99 {}, most {}\n",
+        took.as_millis(),
+        at(50),
+        at(99),
+        own[own.len() - 1]
+    );
+    std::io::stderr().write_all(message.as_bytes()).unwrap();
 }
