@@ -189,10 +189,10 @@ impl Journal for Store {
                 )?
                 .execute(params![event.task, seq, event.at.0, body])
         };
-        // Pieces of text change nothing in the summary, and there are many.
-        let is_piece =
-            matches!(event.body, EventBody::TextDelta { .. } | EventBody::ReasoningDelta { .. });
-        let told = if is_piece { None } else { Some(text(summary)?) };
+        // Only these change what a summary tells; a model or workflow that is new waits for the next.
+        let is_news =
+            matches!(event.body, EventBody::StateChanged { .. } | EventBody::Usage { .. });
+        let told = if is_news { Some(text(summary)?) } else { None };
         let mut write = || match &told {
             None => insert(&connection),
             Some(told) => {
