@@ -31,9 +31,11 @@ class Session {
   static events = new Set();
   static reasons = new Set();
 
-  constructor(root, flags = []) {
+  /** `around` are the words before the program, as those of a shell that limits it. */
+  constructor(root, flags = [], around = []) {
     this.root = root;
-    this.child = spawn(program, ['--log-level', 'info', '--reasoning', ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const [first, ...rest] = [...around, program, '--log-level', 'info', '--reasoning', ...flags];
+    this.child = spawn(first, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.log = '';
     this.child.stderr.on('data', (piece) => { this.log += piece; });
     this.exited = new Promise((resolve) => this.child.on('exit', (code, signal) => resolve({ code, signal })));
@@ -372,6 +374,36 @@ try {
     const id = await broken.create('explain');
     assert.equal((await broken.end(id)).reason, 'internal_error');
     await broken.close();
+  });
+  await step('a log directory that cannot be written', async () => {
+    const file = path.join(folder, 'no-log-directory');
+    fs.writeFileSync(file, '');
+    const quiet = new Session(root, ['--log-dir', file, '--log-level', 'debug']);
+    await quiet.initialize();
+    await quiet.request('config.update', settings);
+    assert.equal((await quiet.end(await quiet.create('explain'))).to, 'done');
+    await quiet.close();
+    assert.equal(quiet.log.split('no log file').length, 2, 'told once');
+  });
+  await step('a full disk', async () => {
+    // No file may grow beyond 2 KiB, and the signal that says so is passed over, as a full disk does.
+    const full = new Session(workspace('full'), [], ['bash', '-c', 'trap "" XFSZ; ulimit -f 2; exec "$@"', 'bash']);
+    await full.initialize();
+    await full.request('config.update', settings);
+    for (const scene of ['look', 'explain']) await full.end(await full.create(scene));
+    assert.ok((await full.request('health.ping', {})).ok);
+    assert.equal((await full.request('task.list', {})).tasks.length, 2);
+    await full.close();
+  });
+  await step('a client that reads no more', async () => {
+    const deaf = new Session(root);
+    await deaf.initialize();
+    deaf.child.stdout.destroy();
+    // The answer has nowhere to go, which is how the service finds out.
+    deaf.request('task.list', {}).catch(() => {});
+    const late = new Promise((resolve) => setTimeout(() => resolve({ code: 'none within 3 s' }), 3000));
+    const { code } = await Promise.race([deaf.exited, late]);
+    assert.equal(code, 0);
   });
   for (const signal of ['SIGTERM', 'SIGINT']) {
     await step(`${signal} leaves no child`, async () => {

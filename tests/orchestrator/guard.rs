@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use shellgate::Gate;
+use shellgate::model::context::{Context, Preset};
 use shellgate_orchestrator::advisor::Advisor;
 use shellgate_orchestrator::advisor::pack::Question;
 use shellgate_orchestrator::advisor::service::{Ask, Engine, EngineFailure, FailureKind};
@@ -14,6 +16,7 @@ use shellgate_orchestrator::task::decision::{Answer, DecisionRecord, EngineKind,
 use shellgate_orchestrator::task::port::{PortError, Secrets, Trust};
 use shellgate_orchestrator::task::project::{Place, Project};
 use shellgate_orchestrator::task::settings::{Gating, JevSettings, Settings};
+use suite::case;
 use tokio_util::sync::CancellationToken;
 
 /// Agreements in memory.
@@ -668,9 +671,9 @@ async fn hole_commands_the_project_supplies() {
         lint_command: Some("make lint".into()),
         ..Project::default()
     };
-    let task = house.task(project("npm  test"));
+    let task = house.task(project("npm test"));
     let tests = call(ToolName::RunTests, json!({}));
-    for own in [tests.clone(), call(ToolName::Lint, json!({})), shell(" npm test")] {
+    for own in [tests.clone(), call(ToolName::Lint, json!({})), shell(" npm  test")] {
         let came = judge(&task, own.clone()).await;
         assert_eq!(came.outcome, ASK, "{own:?}");
         assert!(came.has("not_safe_now"), "{:?}", came.reasons);
@@ -685,6 +688,8 @@ async fn hole_commands_the_project_supplies() {
         assert_eq!(judge(task, call(ToolName::Lint, json!({}))).await.outcome, ASK);
     }
     // Another text, another workspace: asked again.
+    assert!(!judge(&task, shell("npm\ntest")).await.has("read_only_allow"), "two commands");
+    assert_eq!(judge(&house.task(project("npm test #")), tests.clone()).await.outcome, ASK);
     assert_eq!(judge(&house.task(project("npm test && ./x")), tests.clone()).await.outcome, ASK);
     let elsewhere = house.task_in("/srv/other", project("npm test"), Branches(None, None));
     assert_eq!(judge(&elsewhere, tests.clone()).await.outcome, ASK);
@@ -968,6 +973,50 @@ async fn hole_redaction_that_is_not_wired() {
     let text = serde_json::to_string(&secret.records).unwrap();
     assert!(!text.contains("hunter2"), "{text}");
     assert!(secret.has("unparsable_command"), "{:?}", secret.reasons);
+}
+
+/// One analysis: what the gate says of a command under this preset is what the guard does with it
+/// where only the rules stand behind.
+#[tokio::test]
+async fn the_corpus_comes_out_of_the_guard_as_it_comes_out_of_the_gate() {
+    let mut lines: Vec<(String, Option<String>, Option<case::Outcome>)> = Vec::new();
+    for own in case::cases().unwrap() {
+        lines.push((own.command, own.branch, None));
+    }
+    for own in case::held_out().unwrap() {
+        lines.push((own.cmd, None, Some(own.outcome)));
+    }
+    let house = House::new();
+    let mut wrong = Vec::new();
+    for (command, branch, wanted) in lines {
+        let branch = branch.unwrap_or_else(|| "feature/x".into());
+        let context = Context {
+            preset: Preset::Protocol,
+            branch: Some(branch.clone()),
+            ..Context::default()
+        };
+        let said = case::Outcome::of(Gate::builtin().classify(&command, &context).decision);
+        let place = Place { roots: vec!["/srv/app".into()], home: String::new() };
+        let task = house.guard.open("t".into(), place, Arc::default(), Arc::new(On(branch)));
+        let came = match judge(&task, shell(&command)).await.outcome {
+            Outcome::Auto => case::Outcome::Auto,
+            Outcome::Confirm => case::Outcome::Confirm,
+            Outcome::Block => case::Outcome::Block,
+        };
+        if came != said || wanted.is_some_and(|wanted| wanted != came) {
+            wrong.push(format!("{command:?}: gate {said:?}, guard {came:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+struct On(String);
+
+#[async_trait]
+impl Repository for On {
+    async fn branch(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
 }
 
 // Replay.

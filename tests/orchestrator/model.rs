@@ -56,15 +56,15 @@ fn vault(value: &str) -> Arc<Vault> {
     Arc::new(Vault { values: Mutex::new(values), ..Vault::default() })
 }
 
-/// Limits that a test can wait for.
+/// Limits that a test can wait for, and that a busy machine keeps.
 fn quick() -> Limits {
     Limits {
-        headers: Duration::from_millis(300),
-        headers_local: Duration::from_millis(300),
-        headers_probe: Duration::from_millis(300),
-        first_chunk: Duration::from_millis(300),
-        between_chunks: Duration::from_millis(300),
-        after_end: Duration::from_millis(300),
+        headers: Duration::from_secs(2),
+        headers_local: Duration::from_secs(2),
+        headers_probe: Duration::from_secs(2),
+        first_chunk: Duration::from_secs(2),
+        between_chunks: Duration::from_secs(2),
+        after_end: Duration::from_millis(500),
         first_delay: Duration::from_millis(4),
         longest_delay: Duration::from_millis(8),
         event_bytes: 200_000,
@@ -1373,7 +1373,7 @@ async fn models_are_listed_as_they_are() {
     let cancel = CancellationToken::new();
     let begin = Instant::now();
     let listing = models.list(true, &cancel).await;
-    assert!(begin.elapsed() < Duration::from_secs(3));
+    assert!(begin.elapsed() < Duration::from_secs(8));
     let able = |tool_calls, context_tokens| Capabilities {
         streaming: true,
         tool_calls,
@@ -1440,7 +1440,7 @@ async fn a_test_tells_whether_a_model_answers() {
     models.configure(&settings);
     let cancel = CancellationToken::new();
     let healthy = async || models.list(false, &cancel).await.models[0].healthy;
-    assert!(models.test("m", &cancel).await.unwrap() < 300);
+    assert!(models.test("m", &cancel).await.unwrap() < 2000);
     assert_eq!(provider.seen()[0].body["max_tokens"], 16);
     assert!(healthy().await);
     failing.store(true, Ordering::Relaxed);

@@ -1,10 +1,15 @@
 //! `fields.json` holds the facts of the protocol as its specification lists them: each type, field, whether
 //! it is required, its default and its bounds. The types must say the same, and the document must name all.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use shellgate_orchestrator::protocol::desiide::schema::document;
 use shellgate_orchestrator::protocol::desiide::types::Method;
+use shellgate_orchestrator::task::call::ToolName;
+use shellgate_orchestrator::tool::{ToolOptions, Toolbox, Workspace};
 
+use super::play::Folder;
 use super::{here, hold};
 
 /// Fields this server adds, each optional and in a result, as the protocol allows.
@@ -298,4 +303,61 @@ fn the_schema_is_the_one_the_types_give() {
 fn the_schema_is_a_schema() {
     let schema = super::schema();
     jsonschema::meta::validate(&schema).expect("a JSON Schema");
+}
+
+#[test]
+fn tools_take_what_the_protocol_says() {
+    let folder = Folder::new("facts");
+    let workspace = Arc::new(Workspace::open(std::slice::from_ref(&folder.0)).unwrap());
+    let toolbox = Toolbox::new(workspace, Arc::default(), &ToolOptions::of_this_process());
+    let specs = toolbox.specs(&ToolName::ALL);
+    let schema = |name: &str| {
+        let (tool, rest) = name.split_once('.')?;
+        let whole = &specs.iter().find(|spec| spec.name == tool)?.parameters;
+        match rest.split('.').collect::<Vec<_>>().as_slice() {
+            ["args"] => Some(whole.clone()),
+            ["file"] => Some(whole["properties"]["files"]["items"].clone()),
+            ["edit"] => {
+                let file = &whole["properties"]["files"]["items"];
+                Some(file["properties"]["edits"]["items"].clone())
+            }
+            ["args", word] => {
+                let forms = whole["oneOf"].as_array()?;
+                forms.iter().find(|form| form["properties"]["command"]["const"] == *word).cloned()
+            }
+            _ => None,
+        }
+    };
+    let described = Described::new(Vec::new());
+    let mut wrong = Vec::new();
+    let facts = facts();
+    for (name, fact) in facts.iter().filter(|(name, _)| is_of_a_tool(name) && *name != "GitRef") {
+        let ours = schema(name).unwrap_or_else(|| panic!("{name} is missing"));
+        if fact.get("union").is_some() {
+            assert_eq!(
+                ours["oneOf"].as_array().unwrap().len(),
+                fact["union"].as_array().unwrap().len()
+            );
+            continue;
+        }
+        let mut fact = fact.clone();
+        for field in fact["fields"].as_object_mut().unwrap().values_mut() {
+            // Nested objects and the revision have names of their own there, and stand in place here.
+            if field["type"] == "GitRef" {
+                field["type"] = json!("string");
+                field["minLength"] = facts["GitRef"]["minLength"].clone();
+                field["maxLength"] = facts["GitRef"]["maxLength"].clone();
+            } else if field["type"].as_str().unwrap().starts_with("array<propose_edit.") {
+                field["type"] = json!("array<record<string, any>>");
+            }
+        }
+        let mut ours = described.object(&ours, None);
+        for field in ours["fields"].as_object_mut().unwrap().values_mut() {
+            field.as_object_mut().unwrap().remove("pattern");
+        }
+        if plain(&ours, name) != plain(&fact, name) {
+            wrong.push(format!("{name}\n  protocol {fact}\n  tool     {ours}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

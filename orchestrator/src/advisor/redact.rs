@@ -176,7 +176,36 @@ const fn is_name(character: char) -> bool {
 pub fn secrets(command: &str) -> String {
     let command = url_passwords(command);
     let command = named_values(&command);
+    let command = pairs(&command);
     tokens(&command)
+}
+
+/// `-u user:password` and `--user user:password`, and what `sshpass -p` is given.
+fn pairs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = "";
+    let mut is_sshpass = false;
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
+        let blank = piece.strip_prefix(word).unwrap_or_default();
+        let bare = word.trim_matches(['\'', '"']);
+        is_sshpass |= bare == "sshpass";
+        let is_user = matches!(before, "-u" | "--user" | "--proxy-user" | "-U")
+            && bare.split_once(':').is_some_and(|(_, password)| !password.is_empty());
+        let is_password = is_sshpass && before == "-p";
+        let attached = is_sshpass && bare.len() > 2 && bare.starts_with("-p");
+        if (is_user || is_password) && !bare.is_empty() && !bare.starts_with('$') {
+            out.push_str(CONCEALED);
+        } else if attached {
+            out.push_str("-p");
+            out.push_str(CONCEALED);
+        } else {
+            out.push_str(word);
+        }
+        out.push_str(blank);
+        before = word;
+    }
+    out
 }
 
 /// `scheme://user:password@host`
@@ -472,6 +501,11 @@ mod tests {
             ("echo ghp_0123456789abcdef0123456789", "echo REDACTED"),
             ("echo sk-ant-0123456789abcdef0123456789", "echo REDACTED"),
             ("echo Bearer abcdef0123", "echo Bearer REDACTED"),
+            ("curl -u me:pw https://x.example", "curl -u REDACTED https://x.example"),
+            ("curl --user 'me:pw' u", "curl --user REDACTED u"),
+            ("docker run -u 1000 x", "docker run -u 1000 x"),
+            ("sshpass -p pw ssh h", "sshpass -p REDACTED ssh h"),
+            ("sshpass -ppw ssh h", "sshpass -pREDACTED ssh h"),
             ("grep token src/a.rs", "grep token src/a.rs"),
             ("cat secret.txt", "cat secret.txt"),
             ("ls secrets/", "ls secrets/"),

@@ -8,18 +8,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use TaskState::{Cancelled, Queued, Running};
 
 use super::*;
 use crate::model::scripted::{Cast, Script, Scripted};
+use crate::model::{ChatModel, Message, ModelError, ModelErrorKind, Piece, Price, Request};
 use crate::task::call::{FailureKind, ToolName, ToolResult};
 use crate::task::decision::DecisionRecord;
 use crate::task::edit::{ApplyStatus, CritiqueVerdict, EditProposal};
 use crate::task::event::EventBody;
-use crate::task::input::{Budget, Preference, Success, TaskContext, TaskKind, Workflow};
+use crate::task::input::{
+    Budget, ContextRef, Preference, Success, TaskContext, TaskKind, Workflow,
+};
 use crate::task::port::{RecordQuery, Trust};
-use crate::task::settings::{Locality, Role};
+use crate::task::settings::{Capabilities, Locality, ModelSettings, Role};
 use crate::task::state::TaskState;
 
 type Case = (TaskInput, Value, &'static str, &'static str, bool);
@@ -424,6 +428,142 @@ async fn a_full_disk_fails_the_task_wherever_it_strikes_and_nothing_else() {
             assert_eq!(summary.failure_reason.as_deref(), Some("internal_error"), "{from}");
             assert_eq!(error_of(&bodies).0, "internal_error");
         }
+    }
+}
+
+/// A model whose client has a fault.
+struct Faulty(Scripted);
+
+#[async_trait]
+impl ChatModel for Faulty {
+    fn settings(&self) -> &ModelSettings {
+        self.0.settings()
+    }
+
+    fn locality(&self) -> Locality {
+        self.0.locality()
+    }
+
+    fn price(&self) -> Option<Price> {
+        None
+    }
+
+    async fn capabilities(&self, _: &CancellationToken) -> Result<Capabilities, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Network, "nobody answers"))
+    }
+
+    fn stream(&self, _: Request, _: CancellationToken) -> mpsc::Receiver<Piece> {
+        panic!("a fault that a test wants")
+    }
+}
+
+#[tokio::test]
+async fn a_fault_of_ours_fails_its_task_and_no_other() {
+    let mut rig = Rig::new(Cast::one(Arc::new(Faulty(scripted(json!([]))))));
+    for _ in 0..3 {
+        let (summary, bodies) = rig.play(input()).await;
+        assert_eq!(summary.failure_reason.as_deref(), Some("internal_error"));
+        assert_eq!(error_of(&bodies).0, "internal_error");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_a_model_error() {
+    struct Mute(Scripted);
+
+    #[async_trait]
+    impl ChatModel for Mute {
+        fn settings(&self) -> &ModelSettings {
+            self.0.settings()
+        }
+
+        fn locality(&self) -> Locality {
+            self.0.locality()
+        }
+
+        fn price(&self) -> Option<Price> {
+            None
+        }
+
+        async fn capabilities(
+            &self,
+            cancel: &CancellationToken,
+        ) -> Result<Capabilities, ModelError> {
+            self.0.capabilities(cancel).await
+        }
+
+        fn stream(&self, _: Request, _: CancellationToken) -> mpsc::Receiver<Piece> {
+            mpsc::channel(1).1
+        }
+    }
+
+    let mut rig = Rig::new(Cast::one(Arc::new(Mute(scripted(json!([]))))));
+    let (summary, _) = rig.play(input()).await;
+    assert_eq!(summary.failure_reason.as_deref(), Some("model_error:unknown"));
+}
+
+#[tokio::test]
+async fn context_holds_what_was_attached_and_no_secret() {
+    let turns = json!([{"text": "done"}]);
+    let seen = Arc::new(Mutex::new(String::new()));
+    let model = Listening(scripted(turns), Arc::clone(&seen));
+    let mut rig = Rig::new(Cast::one(Arc::new(model)));
+    fs::write(rig.folder.join(".env"), "KEY=very-secret-value\n").unwrap();
+    fs::write(rig.folder.join("Cargo.lock"), "locked\n").unwrap();
+    fs::create_dir(rig.folder.join("src")).unwrap();
+    fs::write(rig.folder.join("src/b.txt"), "inside the folder\n").unwrap();
+    let at = |line| crate::task::input::Position { line, character: 0 };
+    let file = |path: &str| ContextRef::File { path: path.to_owned() };
+    let refs = vec![
+        file("a.txt"),
+        file(".env"),
+        file("Cargo.lock"),
+        file("missing.txt"),
+        ContextRef::Folder { path: "src".to_owned() },
+        ContextRef::Selection {
+            path: "a.txt".to_owned(),
+            range: crate::task::input::Range { start: at(1), end: at(1) },
+        },
+    ];
+    let context = TaskContext { refs, ..TaskContext::default() };
+    let (summary, _) = rig.play(TaskInput { context, ..input() }).await;
+    assert_eq!(summary.state, TaskState::Done);
+    let seen = seen.lock().unwrap().clone();
+    for part in ["look", "two", "inside the folder", "Selection in a.txt", "Left out"] {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+    for name in [".env (protected)", "Cargo.lock (lockfile)", "missing.txt (cannot be shown)"] {
+        assert!(seen.contains(name), "{name}: {seen}");
+    }
+    assert!(!seen.contains("very-secret-value") && !seen.contains("locked\n"), "{seen}");
+}
+
+/// Keeps the first message it is sent.
+struct Listening(Scripted, Arc<Mutex<String>>);
+
+#[async_trait]
+impl ChatModel for Listening {
+    fn settings(&self) -> &ModelSettings {
+        self.0.settings()
+    }
+
+    fn locality(&self) -> Locality {
+        self.0.locality()
+    }
+
+    fn price(&self) -> Option<Price> {
+        None
+    }
+
+    async fn capabilities(&self, cancel: &CancellationToken) -> Result<Capabilities, ModelError> {
+        self.0.capabilities(cancel).await
+    }
+
+    fn stream(&self, request: Request, cancel: CancellationToken) -> mpsc::Receiver<Piece> {
+        if let Some(Message::User { text }) = request.messages.first() {
+            self.1.lock().unwrap().clone_from(text);
+        }
+        self.0.stream(request, cancel)
     }
 }
 

@@ -96,9 +96,10 @@ impl Worker {
         let input = match work {
             Work::Plan => self.plan(cancel).await,
             Work::Turn => self.turn(cancel).await,
-            Work::Arguments(call) => {
-                self.planned.as_ref().map(|planned| Input::Arguments(planned.toolbox.check(&call)))
-            }
+            Work::Arguments(call) => self.planned.as_ref().map(|planned| {
+                let fault = |why| format!("the arguments of {} are wrong: {why}", call.tool.name());
+                Input::Arguments(planned.toolbox.check(&call).map_err(fault))
+            }),
             Work::Judge(call) => self.judge(call, cancel).await,
             Work::Ask { .. } => self.ask(cancel).await,
             Work::Run => self.run(cancel).await,

@@ -27,8 +27,8 @@ pub(super) struct Deed {
     pub(super) reads_only: bool,
     /// Whether it is a command that the tool does not know, so that nothing says that it may run.
     pub(super) is_unknown: bool,
-    /// Whether the command is the project's own and not the model's.
-    pub(super) is_own: bool,
+    /// The project's own text, where the command is the project's and not the model's.
+    pub(super) own: Option<String>,
     /// Whether the repository's branch matters.
     pub(super) wants_branch: bool,
     /// A glob that chooses files.
@@ -46,7 +46,7 @@ impl Deed {
             edit_files: None,
             reads_only: false,
             is_unknown: false,
-            is_own: false,
+            own: None,
             wants_branch: false,
             glob: None,
         };
@@ -67,7 +67,7 @@ impl Deed {
                 deed.analysed.clone_from(&deed.command);
                 deed.wants_branch = true;
                 deed.action = Action::RunCommand;
-                deed.is_own = deed.command.as_deref().is_some_and(|text| is_own(project, text));
+                deed.own = deed.command.as_deref().and_then(|text| own_text(project, text));
             }
             ToolName::RunTests => deed.runs_own(Action::RunTests, project.test_command.as_ref()),
             ToolName::Lint => deed.runs_own(Action::Lint, project.lint_command.as_ref()),
@@ -80,7 +80,7 @@ impl Deed {
         self.command = command.cloned();
         self.analysed = command.cloned();
         self.reads_only = command.is_none();
-        self.is_own = command.is_some();
+        self.own = command.map(|text| text.trim().to_owned());
     }
 
     fn reads_git(&mut self, args: &Map<String, Value>) {
@@ -148,17 +148,23 @@ impl Deed {
     }
 }
 
-/// Whether a command is the project's own, blanks folded.
-pub(super) fn is_own(project: &Project, command: &str) -> bool {
+/// The project's own text that a command is.
+fn own_text(project: &Project, command: &str) -> Option<String> {
     let folded = fold(command);
     [&project.test_command, &project.lint_command]
         .into_iter()
         .flatten()
-        .any(|own| fold(own) == folded)
+        .find(|own| fold(own) == folded)
+        .map(|own| own.trim().to_owned())
 }
 
-/// White space trimmed and collapsed.
-pub(super) fn fold(text: &str) -> String {
+/// A command without the blanks that mean nothing: those at its ends, and between words all but one.
+/// Line breaks mean something, and so does every blank of a text with quotes.
+fn fold(text: &str) -> String {
+    let text = text.trim();
+    if text.contains(['\'', '"', '\\', '\n', '\r', '#']) {
+        return text.to_owned();
+    }
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -297,13 +303,16 @@ mod tests {
         let of = |tool, args| Deed::of(&call(tool, args), &project);
         let tests = of(ToolName::RunTests, serde_json::json!({}));
         assert_eq!(
-            (tests.action, tests.command.as_deref(), tests.is_own),
-            (Action::RunTests, Some("npm  test"), true)
+            (tests.action, tests.command.as_deref(), tests.own.as_deref()),
+            (Action::RunTests, Some("npm  test"), Some("npm  test"))
         );
         let lint = of(ToolName::Lint, serde_json::json!({}));
         assert_eq!((lint.action, lint.command, lint.reads_only), (Action::Lint, None, true));
-        assert!(of(ToolName::Shell, serde_json::json!({"command": " npm test "})).is_own);
-        assert!(!of(ToolName::Shell, serde_json::json!({"command": "npm test x"})).is_own);
+        assert!(of(ToolName::Shell, serde_json::json!({"command": " npm test "})).own.is_some());
+        for other in ["npm test x", "npm\ntest", "npm test #"] {
+            let deed = of(ToolName::Shell, serde_json::json!({ "command": other }));
+            assert!(deed.own.is_none(), "{other}");
+        }
         let git = of(
             ToolName::GitRead,
             serde_json::json!({"command": "show", "ref": "HEAD:it's", "path": "x"}),

@@ -79,7 +79,8 @@ impl Scene {
     }
 
     fn context(&self) -> Context {
-        let cwd = self.roots.first().cloned().unwrap_or_else(|| "/".into());
+        // Without a root everything lies outside: no path is below one that cannot exist.
+        let cwd = self.roots.first().cloned().unwrap_or_else(|| "/proc/0/workspace".into());
         Context {
             workspaces: if self.roots.is_empty() { vec![cwd.clone()] } else { self.roots.clone() },
             cwd,

@@ -205,10 +205,8 @@ impl TaskGuard {
     /// trusted in this workspace from now on. Any approved call may be passed.
     pub fn trusted(&self, call: &ToolCall) {
         let deed = Deed::of(call, &self.project);
-        if let (true, Some(command), Some(root)) =
-            (deed.is_own, &deed.command, self.scene.roots.first())
-        {
-            self.guard.trust.remember(root, &action::fold(command));
+        if let (Some(text), Some(root)) = (&deed.own, self.scene.roots.first()) {
+            self.guard.trust.remember(root, text);
         }
     }
 
@@ -242,7 +240,7 @@ impl TaskGuard {
         }
         // The library and the ports are total; if one of them were not, a person would be asked.
         let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            let agreed = deed.is_own.then(|| self.is_agreed(&deed));
+            let agreed = deed.own.as_deref().map(|text| self.is_agreed(text));
             see(&self.guard.gates, &mut deed, &scene, &self.secrets, agreed, context, &active)
         }))
         .map_err(|_| Fault::Broken)?;
@@ -279,7 +277,7 @@ impl TaskGuard {
                 paths: deed.paths.clone(),
                 glob: deed.glob.clone(),
                 scene,
-                own: deed.is_own,
+                own: deed.own.is_some(),
                 unknown: deed.is_unknown,
             }),
             asking: active.is_asking(),
@@ -290,13 +288,8 @@ impl TaskGuard {
         Ok(Ruled { decided, records, paths: seen.paths })
     }
 
-    fn is_agreed(&self, deed: &Deed) -> bool {
-        match (&deed.command, self.scene.roots.first()) {
-            (Some(command), Some(root)) => {
-                self.guard.trust.is_trusted(root, &action::fold(command))
-            }
-            _ => false,
-        }
+    fn is_agreed(&self, text: &str) -> bool {
+        self.scene.roots.first().is_some_and(|root| self.guard.trust.is_trusted(root, text))
     }
 
     fn records(

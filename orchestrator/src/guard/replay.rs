@@ -234,7 +234,7 @@ impl Guard {
             edit_files: basis.case.edit_files,
             reads_only: basis.case.reads_only,
             is_unknown: inputs.unknown,
-            is_own: inputs.own,
+            own: inputs.command.clone().filter(|_| inputs.own),
             wants_branch: false,
             glob: inputs.glob.clone(),
         };
@@ -281,7 +281,7 @@ impl Guard {
                 && state.edit_file_count.is_none()
                 && (is_check || state.action_type == Action::Other),
             is_unknown: false,
-            is_own: is_check,
+            own: state.command.clone().filter(|_| is_check),
             wants_branch: false,
             glob: None,
         };

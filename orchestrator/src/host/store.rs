@@ -189,10 +189,10 @@ impl Journal for Store {
                 )?
                 .execute(params![event.task, seq, event.at.0, body])
         };
-        // Pieces of text change nothing in the summary, and there are many.
-        let is_piece =
-            matches!(event.body, EventBody::TextDelta { .. } | EventBody::ReasoningDelta { .. });
-        let told = if is_piece { None } else { Some(text(summary)?) };
+        // Only these change what a summary tells; a model or workflow that is new waits for the next.
+        let is_news =
+            matches!(event.body, EventBody::StateChanged { .. } | EventBody::Usage { .. });
+        let told = if is_news { Some(text(summary)?) } else { None };
         let mut write = || match &told {
             None => insert(&connection),
             Some(told) => {
@@ -574,6 +574,42 @@ mod tests {
     fn a_directory_that_cannot_be_made_is_named() {
         let error = Store::open(Path::new("/dev/null/state")).err().unwrap();
         assert!(error.0.contains("/dev/null/state"), "{error}");
+    }
+
+    #[test]
+    fn two_processes_write_at_the_same_time() {
+        const EVENTS: u64 = 150;
+        let scratch = Scratch::new();
+        let stores = ["a", "b"].map(|id| (id, Store::open(&scratch.0).unwrap()));
+        std::thread::scope(|threads| {
+            for (id, store) in &stores {
+                threads.spawn(move || {
+                    let running = summary(id, TaskState::Running);
+                    store.create(&running, &input()).unwrap();
+                    for seq in 0..EVENTS {
+                        store
+                            .append(&event(id, seq, change(TaskState::Running)), &running)
+                            .unwrap();
+                    }
+                    assert_eq!(store.ended(10).unwrap(), []);
+                });
+            }
+        });
+        for (id, store) in &stores {
+            assert_eq!(store.events(id).unwrap().len() as u64, EVENTS);
+        }
+    }
+
+    #[test]
+    fn a_directory_that_vanishes_stops_no_task() {
+        let scratch = Scratch::new();
+        let store = Store::open(&scratch.0).unwrap();
+        fs::remove_dir_all(&scratch.0).unwrap();
+        let queued = summary("a", TaskState::Queued);
+        store.create(&queued, &input()).unwrap();
+        store.append(&event("a", 0, change(TaskState::Queued)), &queued).unwrap();
+        assert_eq!(store.events("a").unwrap().len(), 1);
+        assert!(!scratch.0.exists());
     }
 
     /// `cargo test -p shellgate-orchestrator --release -- --ignored --nocapture pieces_of_text_are_cheap`

@@ -141,11 +141,10 @@ impl Http {
                 .user_agent(concat!("shellgate-orchestrator/", env!("CARGO_PKG_VERSION")))
                 .redirect(Policy::custom(|attempt| {
                     let stays = attempt.previous().len() <= REDIRECTS
-                        && attempt.previous().first().is_some_and(|first| {
-                            first.host() == attempt.url().host()
-                                && (first.scheme() == attempt.url().scheme()
-                                    || attempt.url().scheme() == "https")
-                        });
+                        && attempt
+                            .previous()
+                            .first()
+                            .is_some_and(|first| is_same_server(first, attempt.url()));
                     if stays { attempt.follow() } else { attempt.stop() }
                 }))
                 .build()
@@ -248,6 +247,15 @@ impl Http {
         failure.body = json;
         Err((failure, passes))
     }
+}
+
+/// Whether both addresses are one server, or one and its encrypted twin.
+fn is_same_server(one: &Url, other: &Url) -> bool {
+    let upgrade = one.scheme() == "http" && other.scheme() == "https";
+    let ports = (one.port_or_known_default(), other.port_or_known_default());
+    one.host() == other.host()
+        && ((one.scheme() == other.scheme() && ports.0 == ports.1)
+            || (upgrade && ports == (Some(80), Some(443))))
 }
 
 /// The headers of a request.
@@ -570,6 +578,19 @@ mod tests {
         ] {
             assert_eq!(kind_of(status, text), kind, "{status} {text}");
         }
+    }
+
+    #[test]
+    fn another_port_is_another_server() {
+        let same = |one: &str, other: &str| {
+            is_same_server(&Url::parse(one).unwrap(), &Url::parse(other).unwrap())
+        };
+        assert!(same("http://h/a", "http://h:80/b"));
+        assert!(same("http://h/a", "https://h/a"));
+        for other in ["http://h:81/", "http://i/", "ftp://h/", "https://h:444/"] {
+            assert!(!same("http://h/a", other), "{other}");
+        }
+        assert!(!same("https://h/a", "http://h/a"));
     }
 
     #[test]

@@ -322,9 +322,10 @@ impl<'a> Answer<'a> {
             Some(_) => return Err(self.server_error("the server sent choices that are no list")),
         };
         let Some(choice) = choice else { return Ok(()) };
-        if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
-            let reasoning = delta.get("reasoning_content").or_else(|| delta.get("reasoning"));
-            if let Some(reasoning) = reasoning.and_then(Value::as_str) {
+        let said = |name: &str| choice.get(name).filter(|said| said.is_object());
+        if let Some(delta) = said("delta").or_else(|| said("message")) {
+            let text_of = |name: &str| delta.get(name).and_then(Value::as_str);
+            if let Some(reasoning) = text_of("reasoning_content").or_else(|| text_of("reasoning")) {
                 turn.reasoning(reasoning.to_owned()).await;
             }
             match delta.get("content") {

@@ -105,16 +105,20 @@ pub enum Part {
 }
 
 /// Takes calls out of a stream of text. However the text is cut, the same calls come out, and the same
-/// text when its parts are joined.
+/// text when its parts are joined. Takes time in proportion to the text.
 #[derive(Clone, Debug, Default)]
 pub struct Splitter {
     held: String,
+    /// Bytes of `held` that are dealt with.
+    done: usize,
     place: Place,
-    /// Whether the text before `held` ends in the middle of a line.
+    /// Whether the text that was passed on ends in the middle of a line.
     is_inside_line: bool,
+    /// Whether no more text comes.
+    is_over: bool,
 }
 
-/// Where `held` begins.
+/// Where the held text begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// In text.
@@ -139,34 +143,26 @@ impl Splitter {
     pub fn push(&mut self, text: &str, out: &mut Vec<Part>) {
         self.held.push_str(text);
         while self.step(out) {}
+        self.held.drain(..self.done);
+        self.done = 0;
     }
 
-    /// The text is over; puts the rest into `out`.
+    /// The text is over; puts the rest into `out`. A block whose closing tag was only found inside a
+    /// string, as its quotes are broken, ends at the first one; so do those behind it. A block without
+    /// any closing tag is one if it can be read.
     pub fn finish(&mut self, out: &mut Vec<Part>) {
-        loop {
-            while self.step(out) {}
-            match self.place {
-                Place::Text | Place::AfterFenced => {
-                    let rest = std::mem::take(&mut self.held);
-                    self.emit(rest, out);
-                    return;
-                }
-                Place::Block { .. } => {
-                    // No closing tag stands outside a string. The first one of all ends the block; a
-                    // block without any is one if it can be read.
-                    let held = std::mem::take(&mut self.held);
-                    let (body, rest) = held
-                        .split_once(CLOSE)
-                        .map_or((held.as_str(), None), |split| (split.0, Some(split.1.to_owned())));
-                    let Some(rest) = rest else {
-                        self.close(body, "", out);
-                        return;
-                    };
-                    self.held = rest;
-                    self.close(body, CLOSE, out);
-                }
-            }
+        self.is_over = true;
+        while self.step(out) {}
+        let rest = self.rest().to_owned();
+        match self.place {
+            Place::Text | Place::AfterFenced => self.emit(&rest, out),
+            Place::Block { .. } => self.close(&rest, "", out),
         }
+        *self = Self::default();
+    }
+
+    fn rest(&self) -> &str {
+        self.held.get(self.done..).unwrap_or_default()
     }
 
     /// Goes one step; false when more text is needed.
@@ -179,22 +175,20 @@ impl Splitter {
     }
 
     fn step_text(&mut self, out: &mut Vec<Part>) -> bool {
-        if let Some((before, after)) = self.held.split_once(OPEN) {
-            let fence = self.fence(before, true);
-            let text = before.get(..fence.unwrap_or(before.len())).unwrap_or_default().to_owned();
-            let after = after.to_owned();
-            self.emit(text, out);
-            self.held = after;
-            self.place = Place::Block { is_fenced: fence.is_some(), scan: Scan::default() };
-            return true;
+        let rest = self.rest();
+        let tag = rest.find(OPEN);
+        let end = tag.unwrap_or_else(|| rest.len() - partial(rest, OPEN));
+        let before = rest.get(..end).unwrap_or_default();
+        let fence = self.fence(before, tag.is_some());
+        let text = before.get(..fence.unwrap_or(end)).unwrap_or_default().to_owned();
+        self.emit(&text, out);
+        if tag.is_none() {
+            self.done += text.len();
+            return false;
         }
-        let tag = self.held.len() - partial(&self.held, OPEN);
-        let before = self.held.get(..tag).unwrap_or_default();
-        let keep = self.fence(before, false).unwrap_or(tag);
-        let rest = self.held.split_off(keep);
-        let text = std::mem::replace(&mut self.held, rest);
-        self.emit(text, out);
-        false
+        self.done += end + OPEN.len();
+        self.place = Place::Block { is_fenced: fence.is_some(), scan: Scan::default() };
+        true
     }
 
     /// Where the code fence begins that `text` ends with: a line of a fence and letters, then blank.
@@ -217,31 +211,19 @@ impl Splitter {
     }
 
     fn step_block(&mut self, is_fenced: bool, mut scan: Scan, out: &mut Vec<Part>) -> bool {
-        let bytes = self.held.as_bytes();
-        while let Some(byte) = bytes.get(scan.at) {
-            match byte {
-                _ if scan.is_escaped => scan.is_escaped = false,
-                b'\\' if scan.in_string => scan.is_escaped = true,
-                b'"' => scan.in_string = !scan.in_string,
-                b'<' if !scan.in_string => {
-                    let rest = self.held.get(scan.at..).unwrap_or_default();
-                    if rest.starts_with(CLOSE) {
-                        let rest = rest.get(CLOSE.len()..).unwrap_or_default().to_owned();
-                        let body = self.held.get(..scan.at).unwrap_or_default().to_owned();
-                        self.held = rest;
-                        self.close(&body, CLOSE, out);
-                        return true;
-                    }
-                    if CLOSE.starts_with(rest) {
-                        break;
-                    }
-                }
-                _ => {}
-            }
-            scan.at += 1;
-        }
-        self.place = Place::Block { is_fenced, scan };
-        false
+        let rest = self.rest();
+        let end = if self.is_over {
+            rest.find(CLOSE)
+        } else {
+            let end = closing(rest, &mut scan);
+            self.place = Place::Block { is_fenced, scan };
+            end
+        };
+        let Some(end) = end else { return false };
+        let body = self.rest().get(..end).unwrap_or_default().to_owned();
+        self.done += end + CLOSE.len();
+        self.close(&body, CLOSE, out);
+        true
     }
 
     /// Ends a block: calls, or the block as text.
@@ -255,35 +237,60 @@ impl Splitter {
         };
         let (spoken, body) = spoken.map_or((None, body), |(spoken, body)| (Some(spoken), body));
         if let Some(spoken) = spoken {
-            self.emit(format!("{OPEN}{spoken}"), out);
+            self.emit(&format!("{OPEN}{spoken}"), out);
         }
         match calls(body) {
             Some(calls) => out.extend(calls.into_iter().map(Part::Call)),
-            None => self.emit(format!("{OPEN}{body}{close}"), out),
+            None => self.emit(&format!("{OPEN}{body}{close}"), out),
         }
     }
 
     /// Drops the end of the code fence.
     fn step_after(&mut self) -> bool {
-        let trimmed = self.held.trim_start_matches([' ', '\t', '\n', '\r']);
-        let blank = self.held.len() - trimmed.len();
-        if let Some(rest) = trimmed.strip_prefix(FENCE)
-            && blank <= FENCE_REACH
-        {
-            self.held = rest.to_owned();
-        } else if blank <= FENCE_REACH && FENCE.starts_with(trimmed) {
-            return false;
+        let rest = self.rest();
+        let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+        let blank = rest.len() - trimmed.len();
+        if blank <= FENCE_REACH {
+            if trimmed.starts_with(FENCE) {
+                self.done += blank + FENCE.len();
+            } else if FENCE.starts_with(trimmed) {
+                return false;
+            }
         }
         self.place = Place::Text;
         true
     }
 
-    fn emit(&mut self, text: String, out: &mut Vec<Part>) {
+    fn emit(&mut self, text: &str, out: &mut Vec<Part>) {
         if !text.is_empty() {
             self.is_inside_line = !text.ends_with('\n');
-            out.push(Part::Text(text));
+            out.push(Part::Text(text.to_owned()));
         }
     }
+}
+
+/// Where the closing tag stands that is not inside a string.
+fn closing(text: &str, scan: &mut Scan) -> Option<usize> {
+    let bytes = text.as_bytes();
+    while let Some(byte) = bytes.get(scan.at) {
+        match byte {
+            _ if scan.is_escaped => scan.is_escaped = false,
+            b'\\' if scan.in_string => scan.is_escaped = true,
+            b'"' => scan.in_string = !scan.in_string,
+            b'<' if !scan.in_string => {
+                let rest = text.get(scan.at..).unwrap_or_default();
+                if rest.starts_with(CLOSE) {
+                    return Some(scan.at);
+                }
+                if CLOSE.starts_with(rest) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        scan.at += 1;
+    }
+    None
 }
 
 /// How many bytes at the end of `text` may begin `tag`.
@@ -369,6 +376,15 @@ mod tests {
             }
         }
         (said, calls)
+    }
+
+    #[test]
+    fn broken_quotes_take_no_longer() {
+        // Each block opens a string that nothing behind it closes.
+        let text = "<tool_call>\\\"</tool_call>".repeat(100_000);
+        let begin = std::time::Instant::now();
+        assert_eq!(split(&text, 7), (text.clone(), Vec::new()));
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20));
     }
 
     #[test]

@@ -22,6 +22,8 @@ mod run_tests;
 pub mod sandbox;
 mod search;
 mod shell;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod walk;
 pub mod workspace;

@@ -62,6 +62,9 @@ impl Launcher {
     }
 }
 
+/// How long the rest of an output is waited for once every process of its command is dead.
+const DRAIN_LIMIT: Duration = Duration::from_millis(300);
+
 /// A command to run.
 #[derive(Clone, Debug)]
 pub(super) struct Command {
@@ -199,7 +202,7 @@ impl Children {
         if self.closed.is_cancelled() || cancel.is_cancelled() {
             return Ended { how: How::Cancelled, ..broken(String::new(), Kept::default()) };
         }
-        let Running { mut process, pid, control, mut output } = match self.start(&command) {
+        let Running { mut process, pid, control, mut output } = match self.start() {
             Ok(running) => running,
             Err(error) => {
                 let cause = format!("the launcher of commands cannot be started: {error}");
@@ -209,7 +212,7 @@ impl Children {
         let (reader, mut writer) = control.into_split();
         let mut reports = BufReader::new(reader);
         let mut kept = Kept::new(command.keep);
-        let mut line = job(command.clone());
+        let mut line = job(&command);
         let mut stop = None;
         let mut written = false;
         let mut open = true;
@@ -248,13 +251,13 @@ impl Children {
             }
         }
         *end = Some(Instant::now());
-        // All writers are dead; what they wrote is in the pipe. A process elsewhere may have been given the
-        // pipe and keep it open, so nothing is waited for.
-        while let Ok(length) = output.try_read(&mut buffer) {
-            if length == 0 {
-                break;
+        // All writers are dead; what they wrote is in the pipe, and then it ends. A process elsewhere may have
+        // been given the pipe and keep it open, so the end is not waited for without limit.
+        while open {
+            match tokio::time::timeout(DRAIN_LIMIT, output.read(&mut buffer)).await {
+                Ok(Ok(length)) if length > 0 => kept.push(buffer.get(..length).unwrap_or_default()),
+                _ => open = false,
             }
-            kept.push(buffer.get(..length).unwrap_or_default());
         }
         drop(writer);
         let report: Option<Report> = serde_json::from_slice(&report).ok();
@@ -262,18 +265,13 @@ impl Children {
             // It was killed, or it hangs: its descendants come to this process.
             let _ = process.start_kill();
         }
-        let waited = tokio::time::timeout(KILL_LIMIT, process.wait()).await;
-        let known = {
-            let mut launchers = LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner);
-            launchers.remove(&pid);
-            launchers.clone()
-        };
+        // One that cannot be waited for is stuck in the kernel; the call ends all the same.
+        let _ = tokio::time::timeout(KILL_LIMIT, process.wait()).await;
+        LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid);
         let mut left = 0;
         if report.is_none() {
             left = tokio::task::spawn_blocking(kill_orphans).await.unwrap_or_default();
         }
-        drop(known);
-        let _ = waited;
         match report {
             Some(Report::Ended { code, signal, errors, left }) => Ended {
                 how: stop.unwrap_or(match (code, signal) {
@@ -286,7 +284,9 @@ impl Children {
                 elapsed: Duration::ZERO,
                 left,
             },
-            Some(Report::Refused(cause)) => broken(cause, kept),
+            Some(Report::Refused(cause)) => {
+                Ended { how: stop.unwrap_or(How::Broken(cause)), ..broken(String::new(), kept) }
+            }
             None => Ended {
                 how: stop.unwrap_or_else(|| {
                     How::Broken("the process that watches over it was killed".to_owned())
@@ -297,8 +297,7 @@ impl Children {
         }
     }
 
-    fn start(&self, command: &Command) -> std::io::Result<Running> {
-        let _ = command;
+    fn start(&self) -> std::io::Result<Running> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let control = UnixStream::from_std(ours)?;
@@ -343,14 +342,14 @@ fn kill_orphans() -> usize {
     tree::kill_orphans(&known, KILL_LIMIT)
 }
 
-fn job(command: Command) -> std::io::Cursor<Vec<u8>> {
+fn job(command: &Command) -> std::io::Cursor<Vec<u8>> {
     let bytes = |text: &OsStr| hex::encode(text.as_bytes());
     let job = Job {
         sandbox: command.sandbox,
-        roots: command.roots,
-        directory: command.directory,
-        program: command.program,
-        arguments: command.arguments,
+        roots: command.roots.clone(),
+        directory: command.directory.clone(),
+        program: command.program.clone(),
+        arguments: command.arguments.clone(),
         environment: command
             .environment
             .iter()

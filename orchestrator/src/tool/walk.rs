@@ -84,7 +84,7 @@ pub(super) fn files(
 ) -> Result<(), FileError> {
     let excluded = excluded(wanted.ignored);
     let (global, _) = GitignoreBuilder::new("/").build_global();
-    let mut above = rules_above(workspace, at);
+    let above = rules_above(workspace, at);
     let top = workspace.open_directory(at)?;
     let shown = if at.shown == "." { PathBuf::new() } else { PathBuf::from(&at.shown) };
     let mut levels = vec![Level::open(top, shown, at.real.clone())?];
@@ -128,7 +128,6 @@ pub(super) fn files(
             }
         }
     }
-    above.clear();
     Ok(())
 }
 
