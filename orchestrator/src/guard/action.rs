@@ -10,7 +10,6 @@ use crate::task::project::Project;
 
 /// What a call does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one thing that is known of a call")]
 pub(super) struct Deed {
     /// The kind, as far as the text tells it.
     pub(super) action: Action,

@@ -64,8 +64,8 @@ fn is_high_risk(path: &str) -> bool {
             || folder.contains(".env")
     });
     let ends = [".tf", ".tfvars", ".hcl", ".dockerfile"];
-    let is_compose =
-        name.starts_with("docker-compose") && (name.ends_with(".yml") || name.ends_with(".yaml"));
+    let is_compose = name.starts_with("docker-compose")
+        && [".yml", ".yaml"].iter().any(|end| name.ends_with(end));
     is_risky_folder
         || name.contains(".env")
         || ends.iter().any(|end| name.ends_with(end))

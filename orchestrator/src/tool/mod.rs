@@ -184,10 +184,6 @@ impl Toolbox {
     /// # Errors
     ///
     /// A text that names every field that is wrong.
-    #[expect(
-        clippy::unused_self,
-        reason = "callers hold a toolbox, and what it takes is its own affair"
-    )]
     pub fn check(&self, call: &ToolCall) -> Result<(), String> {
         args::check(call.tool, &call.args)
     }

@@ -1,6 +1,7 @@
 //! Checks proposed edits against the files as they are. Writes nothing.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -51,10 +52,9 @@ fn refusal(problems: &[Problem]) -> Answer {
     let mut text = "The edits were not proposed:\n".to_owned();
     for problem in problems {
         let edit = problem.edit.map(|edit| format!(", edit {edit}")).unwrap_or_default();
-        text.push_str(&format!(
-            "- {}{edit}: {} ({})\n",
-            problem.path, problem.message, problem.code
-        ));
+        let Problem { path, message, code, .. } = problem;
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {path}{edit}: {message} ({code})");
     }
     let list: Vec<Value> = problems
         .iter()

@@ -151,7 +151,7 @@ fn table() -> BTreeMap<i32, Entry> {
         .collect()
 }
 
-/// Reads a line of `/proc/PID/stat` (proc_pid_stat(5)); the name may hold anything, parentheses included.
+/// Reads a line of `/proc/PID/stat` (`proc_pid_stat(5)`); the name may hold anything, parentheses included.
 fn parse(stat: &[u8]) -> Option<Entry> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
