@@ -141,6 +141,15 @@ fn agent(found: &mut Findings, entry: &Entry) {
             return;
         }
     }
+    for other in beside(entry) {
+        let Some(text) = text(&other).ok().flatten() else { continue };
+        if let Some(key) = switched_off(name, &text) {
+            found.bad(format!(
+                "{name}: `{key}` in `{}` switches hooks off: remove it",
+                other.display()
+            ));
+        }
+    }
     if name == "codex" {
         let beside = entry.file.with_file_name("config.toml");
         let off = text(&beside).ok().flatten().and_then(|text| text.parse::<toml::Table>().ok());
@@ -175,6 +184,28 @@ fn holds(text: &str, command: &str) -> bool {
         || text.contains(escaped.trim_matches('"'))
         // Plugins keep program and arguments apart.
         || (text.contains("spawnSync") && text.contains(program))
+}
+
+/// Other files that the agent reads its settings from here: the local one beside the file, and those of
+/// the project around this directory.
+fn beside(entry: &Entry) -> Vec<PathBuf> {
+    let folder = match entry.agent.as_str() {
+        "claude" => ".claude",
+        "qwen" => ".qwen",
+        "gemini" => ".gemini",
+        _ => return Vec::new(),
+    };
+    let here = std::env::current_dir().unwrap_or_default();
+    let own = entry.file.parent().map(Path::to_path_buf);
+    let mut files: Vec<PathBuf> = own
+        .into_iter()
+        .chain(here.ancestors().map(|root| root.join(folder)))
+        .flat_map(|folder| [folder.join("settings.json"), folder.join("settings.local.json")])
+        .filter(|file| *file != entry.file)
+        .collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// The setting that switches hooks off, if there is one.

@@ -243,6 +243,12 @@ fn install_doctor_and_uninstall_as_a_new_user_would() {
     assert_eq!(ill.status.code(), Some(1));
     assert!(text(&ill.stdout).contains("hooksConfig.enabled"), "{}", text(&ill.stdout));
     fs::write(&gemini, kept).unwrap();
+    let local = home.0.join("app/.claude/settings.local.json");
+    fs::create_dir_all(local.parent().unwrap()).unwrap();
+    fs::write(&local, "{ \"disableAllHooks\": true }\n").unwrap();
+    let ill = home.run(&["doctor"], "");
+    assert!(text(&ill.stdout).contains("settings.local.json"), "{}", text(&ill.stdout));
+    fs::remove_dir_all(local.parent().unwrap()).unwrap();
 
     assert!(home.run(&["uninstall", "--yes"], "").status.success());
     assert_eq!(home.files(), before, "settings are not what they were");
