@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use shellgate::Gate;
-use shellgate::model::context::{Context, Preset};
+use shellgate::model::context::{Context, Limits, Preset};
+use shellgate::model::script::{CommandKind, Part};
 use shellgate::model::verdict::{Decision, Verdict};
 
 use suite::case::{Case, cases};
@@ -375,4 +376,121 @@ fn the_hook_preset_never_denies_less() {
         }
     }
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Places of whole words in the simple commands of a text that are written without quotes and
+/// expansions, and what they say.
+fn plain_words(text: &str) -> Vec<(usize, usize, String)> {
+    let parsed = shellgate::parse::parse(text, &Limits::default());
+    let mut out = Vec::new();
+    let lists = parsed.script.items.iter().map(|item| &item.list);
+    for list in lists {
+        let pipelines =
+            std::iter::once(&list.first).chain(list.rest.iter().map(|(_, pipeline)| pipeline));
+        for stage in pipelines.flat_map(|pipeline| &pipeline.stages) {
+            let CommandKind::Simple(simple) = &stage.command.kind else { continue };
+            for word in &simple.words {
+                // A word that is an option is no value.
+                if let [Part::Literal(own, span)] = word.parts.as_slice()
+                    && !own.starts_with('-')
+                    && !own.contains(['*', '?', '[', '~', '{', '=', '\\'])
+                {
+                    out.push((span.start, span.end, own.clone()));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Commands whose word behind the sub-command, or whose operand, decides what is done and is not minded
+/// yet where it is not known. The law holds for all others.
+const FORGETFUL: &[&str] = &[
+    "docker ",
+    "git stash",
+    "git bisect",
+    "git submodule",
+    "git config",
+    "git show",
+    "git log",
+    "aws ",
+    "terraform state",
+    "dotnet nuget",
+    "curl ",
+    "go run",
+];
+
+/// A case of the corpus with one of its words as the value of a variable, and that value.
+fn with_a_variable(cases: Vec<Case>) -> impl Strategy<Value = (String, String)> {
+    (prop::sample::select(cases), any::<prop::sample::Index>(), any::<bool>()).prop_filter_map(
+        "it has no plain word",
+        |(case, at, quoted)| {
+            let words = plain_words(&case.command);
+            let (start, end, value) = words.get(at.index(words.len().max(1)))?.clone();
+            let place = if quoted { "\"$FORGOTTEN\"" } else { "$FORGOTTEN" };
+            let before = case.command.get(..start)?;
+            let after = case.command.get(end..)?;
+            Some((format!("{before}{place}{after}"), value))
+        },
+    )
+}
+
+#[test]
+fn forgetting_a_value_makes_no_verdict_milder_than_ask() {
+    let cases: Vec<Case> = cases()
+        .unwrap()
+        .into_iter()
+        .filter(|case| case.branch.is_none() && case.known_gap.is_none())
+        .filter(|case| !FORGETFUL.iter().any(|name| case.command.contains(name)))
+        .collect();
+    law(2_000, |runner| {
+        runner
+            .run(&with_a_variable(cases.clone()), |(text, value)| {
+                let preset = Preset::Protocol;
+                let known = Context {
+                    parameters: [("FORGOTTEN".to_owned(), value.clone())].into(),
+                    preset,
+                    ..Context::default()
+                };
+                let before = Gate::builtin().classify(&text, &known);
+                let after = judge(&text);
+                prop_assert!(
+                    before.decision < Decision::Ask || after.decision >= Decision::Ask,
+                    "{:?} is {} {:?} with {:?} and {} without",
+                    text,
+                    before.decision.name(),
+                    before.labels,
+                    value,
+                    after.decision.name()
+                );
+                Ok(())
+            })
+            .unwrap();
+    });
+}
+
+/// Every forgotten word, for a person who looks for the kinds of what breaks the law.
+#[test]
+#[ignore = "a list for a person"]
+fn list_what_forgetting_makes_milder() {
+    for case in cases().unwrap() {
+        if case.branch.is_some() {
+            continue;
+        }
+        for (start, end, value) in plain_words(&case.command) {
+            let text = format!("{}\"$FORGOTTEN\"{}", &case.command[..start], &case.command[end..]);
+            let known = Context {
+                parameters: [("FORGOTTEN".to_owned(), value.clone())].into(),
+                preset: Preset::Protocol,
+                ..Context::default()
+            };
+            let before = Gate::builtin().classify(&text, &known);
+            let after = judge(&text);
+            if before.decision >= Decision::Ask && after.decision < Decision::Ask {
+                let known = FORGETFUL.iter().any(|name| case.command.contains(name));
+                println!("{}", if known { "known" } else { "NEW" });
+                println!("{value:?} in {text:?}: {:?}", before.labels);
+            }
+        }
+    }
 }

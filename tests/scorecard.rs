@@ -8,6 +8,7 @@ use std::path::Path;
 use shellgate::Gate;
 use shellgate::model::context::Preset;
 use suite::case::{FOLDERS, Outcome, cases, held_out};
+use suite::ledger::Ledger;
 use suite::runner::{Wrong, answer, check, compare};
 
 /// Answers counted.
@@ -55,6 +56,24 @@ impl Tally {
 const HEAD: &str = "| | cases | right | ran unasked | asked, not refused | refused for nothing | asked for nothing | reasons |\n|---|--:|--:|--:|--:|--:|--:|--:|\n";
 
 #[test]
+fn the_report_of_the_oracle_is_what_was_recorded() {
+    let ledger = Ledger::load().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/oracle.md");
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert!(
+        committed == ledger.render(),
+        "docs/oracle.md is not fresh; `cargo run -p suite --bin oracle -- --report` writes it"
+    );
+    assert!(!ledger.campaign.is_empty() && !ledger.scripts.is_empty() && !ledger.fuzz.is_empty());
+    for own in &ledger.campaign {
+        assert!(own.exact <= own.words && own.judged > 0, "seed {} is odd", own.seed);
+    }
+    for own in &ledger.broken {
+        assert!((1..=2_000).contains(&own.found_by), "{} was not found", own.rule);
+    }
+}
+
+#[test]
 fn the_scorecard_is_fresh() {
     let fresh = scorecard().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/scorecard.md");
@@ -98,7 +117,8 @@ fn scorecard() -> Result<String, String> {
          What the gate answers to the cases of `corpus/`. A case counts once, in the column of its worst mistake.\n\
          *Ran unasked*: a dangerous command would run without a question. *Asked, not refused*: it asks where it\n\
          should refuse. *Refused* and *asked for nothing*: an honest command is stopped. *Reasons*: the decision\n\
-         is right and a label is missing or too many. The held-out set is measured and never tuned on.\n\n## Sets\n\n",
+         is right and a label is missing or too many. The held-out set is measured and never tuned on.\n\
+         What bash, another parser, scripts of packages and fuzz targets said stands in [oracle.md](oracle.md).\n\n## Sets\n\n",
     );
     text.push_str(HEAD);
     let mut total = Tally::default();

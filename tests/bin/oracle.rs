@@ -9,11 +9,13 @@ use suite::campaign::Find;
 use suite::campaign::{Plan, corpus, run, structures};
 use suite::generate::Class;
 use suite::law::{Law, judge};
+use suite::ledger::Ledger;
 
-const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink] [--inexact]
+const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink] [--inexact] [--record]
        oracle --one COMMAND    what bash and the gate make of one command
        oracle --corpus         the structure law on every line of the corpus
        oracle --scripts        the structure law on the scripts of this machine's packages
+       oracle --report         writes docs/oracle.md out of tests/oracle.toml
        oracle --break RULE|all [--count N]    with the feature broken-rules: how soon a broken rule is found";
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn work(arguments: &[String]) -> Result<bool, String> {
     let mut inexact = false;
     let mut broken = None;
     let mut machine = false;
+    let mut record = false;
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
         match word.as_str() {
@@ -57,6 +60,12 @@ fn work(arguments: &[String]) -> Result<bool, String> {
             "--one" => one = Some(value()?.clone()),
             "--corpus" => lines = true,
             "--scripts" => machine = true,
+            "--record" => record = true,
+            "--report" => {
+                let ledger = Ledger::load()?;
+                ledger.save()?;
+                return Ok(true);
+            }
             "--break" => broken = Some(value()?.clone()),
             _ => return Err(USAGE.to_owned()),
         }
@@ -94,6 +103,11 @@ fn work(arguments: &[String]) -> Result<bool, String> {
     }
     for line in report.lines() {
         say(&line);
+    }
+    if record {
+        let mut ledger = Ledger::load()?;
+        ledger.note(plan.seed, &report);
+        ledger.save()?;
     }
     Ok(report.finds.is_empty())
 }

@@ -212,8 +212,9 @@ impl Source {
                 out.extend([format!("set -- {one} {two}; ")]);
             }
             5 => {
+                // Something that the first separator joins.
                 let ifs = self.pick(IFS);
-                out.extend([format!("{ifs}; ")]);
+                out.extend([format!("{ifs}; set -- one 'two three' ''; arr=(a 'b c'); ")]);
             }
             6 => out.push_str("declare -i n=3+4; "),
             7 => out.push_str("v+=z; arr+=(e f); "),

@@ -11,6 +11,7 @@ pub mod case;
 pub mod generate;
 pub mod law;
 pub mod provider;
+pub mod ledger;
 pub mod random;
 pub mod runner;
 pub mod scripts;

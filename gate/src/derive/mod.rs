@@ -15,8 +15,8 @@ use crate::model::fact::{CodePlace, EffectKind, Fact, Object, Place};
 use crate::model::span::Site;
 use crate::model::trace::{Access, CodeUse, DeedObject, Doubt, Invocation, OptionUse, Trace};
 use crate::model::utility::{
-    CarryScope, Catalog, EffectObject, EffectSpec, Language, OperandPlace, OperandSpec, OptionSpec,
-    Output, Utility, ValueKind, VariableClass,
+    CarryScope, Catalog, EffectObject, EffectSpec, Grammar, Language, OperandPlace, OperandSpec,
+    OptionSpec, Output, Utility, ValueKind, VariableClass,
 };
 use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
 
@@ -251,9 +251,12 @@ impl<'a> Deriver<'a> {
     /// another command.
     fn unresolved(&mut self, actor: &Actor<'_>) {
         let carries = actor.utilities.iter().any(|utility| !utility.carries.is_empty());
+        let finds = actor.utilities.iter().any(|utility| utility.grammar == Some(Grammar::Find));
         for doubt in &actor.invocation.reading.doubts {
             let (site, is_option) = match doubt {
                 Doubt::Subcommand(_, site) => (*site, false),
+                // To find, every word of its expression is an option.
+                Doubt::Word(site) if finds => (*site, false),
                 Doubt::Word(site) if carries => (*site, true),
                 _ => continue,
             };

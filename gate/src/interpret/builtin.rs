@@ -559,6 +559,8 @@ impl Runner<'_> {
         for (_, field) in &arguments.operands {
             if let Some(name) = field.exact() {
                 self.state.set_option(name, on);
+            } else {
+                self.state.doubt_aliases();
             }
         }
     }

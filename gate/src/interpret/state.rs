@@ -348,6 +348,12 @@ impl State {
         Rc::make_mut(&mut self.files).insert(key, contents);
     }
 
+    /// Notes that aliases may be read or not.
+    pub(super) fn doubt_aliases(&mut self) {
+        self.set_option("expand_aliases", true);
+        Rc::make_mut(&mut self.doubtful).insert(Definition::AnyAlias);
+    }
+
     /// Whether a text means the same in both, the last word of the last command left out.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.variables == other.variables

@@ -195,7 +195,8 @@ impl<'a> Reader<'a> {
             }
             self.naming = false;
             if let Some(entry) = self.entry()
-                && entry.requires_subcommand
+                && (entry.requires_subcommand
+                    || (!field.text.is_exact() && !entry.subcommands.is_empty()))
             {
                 self.reading.doubts.push(Doubt::Subcommand(field.text.display(), field.site));
             }
