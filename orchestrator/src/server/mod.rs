@@ -119,7 +119,7 @@ enum Event {
     /// A handler ended.
     Finished(Finished),
     /// A task tells something.
-    Task(TaskEvent),
+    Task(Box<TaskEvent>),
     /// A line for the person.
     Notice(String),
     /// The client can no longer be written to.
@@ -155,7 +155,7 @@ pub async fn serve(connection: Connection, session: Session) -> Ending {
         let event = tokio::select! {
             item = incoming.recv(), if takes_more => Event::Incoming(item),
             Some(item) = finishes.recv() => Event::Finished(item),
-            Some(item) = task_events.recv() => Event::Task(item),
+            Some(item) = task_events.recv() => Event::Task(Box::new(item)),
             Some(item) = notice_lines.recv() => Event::Notice(item),
             () = outgoing.closed() => Event::Unreachable,
             () = stop.cancelled() => Event::Stop,

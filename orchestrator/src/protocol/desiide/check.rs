@@ -135,9 +135,24 @@ enum Shape {
 struct TextShape {
     least: usize,
     most: Option<usize>,
-    pattern: Option<Regex>,
+    pattern: Option<Pattern>,
     format: Option<Format>,
     trim: bool,
+}
+
+/// A pattern that is compiled at its first use, so that no start waits for it.
+#[derive(Debug)]
+struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    fn matches(&self, text: &str) -> bool {
+        // INVARIANT (patterns compile): a test compiles each.
+        let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
+        compiled.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -267,14 +282,12 @@ impl Shapes {
                 };
                 let word = object.get(tag).and_then(Value::as_str);
                 let variant = variants.iter().find(|(name, _)| Some(name.as_str()) == word);
-                match variant {
-                    Some((_, shape)) => self.visit_object(shape, object, Some(tag), path, problems),
-                    None => {
-                        let words: Vec<&str> =
-                            variants.iter().map(|(name, _)| name.as_str()).collect();
-                        let path = Path::Field(path, tag);
-                        problems.add(&path, format_args!("must be one of {}", words.join(", ")));
-                    }
+                if let Some((_, shape)) = variant {
+                    self.visit_object(shape, object, Some(tag), path, problems);
+                } else {
+                    let words: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
+                    let path = Path::Field(path, tag);
+                    problems.add(&path, format_args!("must be one of {}", words.join(", ")));
                 }
             }
             Shape::OrNull(shape) => {
@@ -329,9 +342,9 @@ impl TextShape {
         if length < self.least || self.most.is_some_and(|most| length > most) {
             let within = within(Some(self.least), self.most);
             problems.add(path, format_args!("must have a number of characters{within}"));
-        } else if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
-            let pattern = self.pattern.as_ref().map_or("", Regex::as_str);
-            problems.add(path, format_args!("must match {pattern}"));
+        } else if let Some(pattern) = self.pattern.as_ref().filter(|pattern| !pattern.matches(text))
+        {
+            problems.add(path, format_args!("must match {}", pattern.text));
         } else if let Some(why) = self.format.and_then(|format| format.refuses(text)) {
             problems.add(path, why);
         }
@@ -561,11 +574,10 @@ fn text(schema: &Value) -> TextShape {
     TextShape {
         least: size(schema, "minLength").unwrap_or(0),
         most: size(schema, "maxLength"),
-        // INVARIANT (patterns compile): a test compiles each.
         pattern: schema
             .get("pattern")
             .and_then(Value::as_str)
-            .and_then(|text| Regex::new(text).ok()),
+            .map(|text| Pattern { text: text.to_owned(), compiled: OnceLock::new() }),
         format: schema.get("format").and_then(Value::as_str).and_then(|name| match name {
             "date-time" => Some(Format::DateTime),
             "workspace-path" => Some(Format::WorkspacePath),
