@@ -3,10 +3,15 @@
 //! A target fails by panicking. What it checks beyond that stands at its function. Inputs that once
 //! failed are kept in `regressions/<target>/` and replayed by `cargo test`.
 
+use serde_json::{Value, json};
 use shellgate::Gate;
 use shellgate::load::{Level, Policy};
 use shellgate::model::context::{Context, Limits, Preset};
 use shellgate::model::verdict::Decision;
+use shellgate_orchestrator::protocol::desiide::types::Method;
+use shellgate_orchestrator::rpc::frame::{FrameLimits, FrameReader, frame};
+use shellgate_orchestrator::rpc::message::{ErrorObject, Message};
+use shellgate_orchestrator::server::dispatch;
 
 pub mod mutate;
 
@@ -15,7 +20,7 @@ pub type Target = fn(&[u8]);
 
 /// The targets by name.
 pub const TARGETS: &[(&str, Target)] =
-    &[("parse", parse), ("expand", expand), ("classify", classify), ("load", load)];
+    &[("parse", parse), ("expand", expand), ("classify", classify), ("load", load), ("rpc", rpc)];
 
 /// Limits that keep one input cheap.
 fn limits() -> Limits {
@@ -99,6 +104,50 @@ pub fn load(data: &[u8]) {
                 }
             }
             Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// A stream of frames is cut the same however its bytes arrive, a body comes back out of its frame, and
+/// whatever a body holds is a request whose params were checked, or is refused with a message.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn rpc(data: &[u8]) {
+    let bodies = |step: usize| {
+        let mut reader = FrameReader::new(FrameLimits { header: 256, body: 1 << 16 });
+        let mut bodies = Vec::new();
+        for piece in data.chunks(step.max(1)) {
+            reader.push(piece);
+            loop {
+                match reader.next_body() {
+                    Ok(Some(body)) => bodies.push(body),
+                    Ok(None) => break,
+                    Err(_) => return (bodies, true),
+                }
+            }
+        }
+        (bodies, false)
+    };
+    assert_eq!(bodies(data.len()), bodies(3), "cut otherwise");
+    let mut reader = FrameReader::new(FrameLimits::default());
+    reader.push(&frame(data));
+    assert_eq!(reader.next_body(), Ok(Some(data.to_vec())), "another body");
+    if let Ok(message) = Message::read(data) {
+        assert!(Message::read(&message.write()).is_ok(), "what we write is unreadable");
+    }
+    let text = String::from_utf8_lossy(data);
+    let own = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let task =
+        json!({ "kind": "explain", "instruction": text, "context": { "openEditors": [text] } });
+    let model =
+        json!({ "models": [{ "id": text, "provider": "ollama", "model": "m", "baseUrl": text }] });
+    for params in [own, task, model] {
+        for method in Method::ALL {
+            if let Err(fault) = dispatch::read(method.name(), Some(params.clone()), true) {
+                let error = ErrorObject::from(fault);
+                assert!(error.message.contains(method.name()), "a fault that names no method");
+            }
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt as _;
 use shellgate_orchestrator::advisor::Advisor;
 use shellgate_orchestrator::demo;
 use shellgate_orchestrator::drive::{self, Runtime};
@@ -182,9 +184,10 @@ fn run(arguments: Arguments, started: Instant) -> ExitCode {
         stop_on_signals(&stop)?;
         let compose_log = log.clone();
         let compose = Box::new(move |opening| compose(&arguments, &compose_log, opening));
-        // A task of its own, so that a fault in the loop ends the process in good order.
+        // The loop has this thread for itself, whatever keeps the others busy; a fault in it ends the
+        // process in good order.
         let session = Session { compose, log, started, stop };
-        Ok::<_, std::io::Error>(tokio::spawn(serve(connection, session)).await)
+        Ok::<_, std::io::Error>(AssertUnwindSafe(serve(connection, session)).catch_unwind().await)
     });
     let code = match ending {
         Ok(Ok(Ending::Clean)) => 0,

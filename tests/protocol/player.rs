@@ -114,10 +114,10 @@ impl Player {
         if let Some(word) = step.get("ended").and_then(Value::as_str) {
             let service = self.service.take().ok_or("the end was waited for twice")?;
             // What still comes must be read, or the service waits for its reader.
-            let drain = async { while let Ok(true) = self.read().await {} };
+            let drain = async { while self.read().await.is_ok_and(|goes_on| goes_on) {} };
             let (ending, _) = timeout(PATIENCE, async { tokio::join!(service, drain) })
                 .await
-                .map_err(|_| "the service did not end")?;
+                .map_err(|late| format!("the service did not end: {late}"))?;
             let ending = ending.map_err(|error| error.to_string())?;
             let expected = if word == "clean" { Ending::Clean } else { Ending::Broken };
             return if ending == expected { Ok(()) } else { Err(format!("it ended {ending:?}")) };

@@ -111,30 +111,25 @@ impl FrameReader {
     fn read_header(&mut self) -> Result<Option<usize>, FrameError> {
         let limit = self.limits.header;
         let rest = self.buffer.get(self.used..).unwrap_or_default();
-        let from = self.searched.saturating_sub(3);
-        let end = rest
+        let head = rest.get(..limit).unwrap_or(rest);
+        let from = self.searched.min(head.len()).saturating_sub(3);
+        let end = head
             .get(from..)
             .and_then(|tail| tail.windows(4).position(|window| window == b"\r\n\r\n"))
             .map(|at| from + at + 4);
+        let head = end.and_then(|end| head.get(..end)).unwrap_or(head);
         // Line feeds alone would keep both sides waiting for ever, so they are told apart early.
-        let bare = rest
-            .get(from.saturating_sub(1)..)
-            .is_some_and(|tail| tail.windows(2).any(|window| window == b"\n\n"));
+        if head.get(from..).is_some_and(|tail| tail.windows(2).any(|window| window == b"\n\n")) {
+            return Err(FrameError::NoLength);
+        }
         let Some(end) = end else {
-            if bare {
-                return Err(FrameError::NoLength);
-            }
-            if rest.len() >= limit {
+            if head.len() >= limit {
                 return Err(FrameError::LongHeader { limit });
             }
             self.searched = rest.len();
             return Ok(None);
         };
-        if end > limit {
-            return Err(FrameError::LongHeader { limit });
-        }
-        let length =
-            content_length(rest.get(..end).unwrap_or_default()).ok_or(FrameError::NoLength)?;
+        let length = content_length(head).ok_or(FrameError::NoLength)?;
         if length > self.limits.body {
             return Err(FrameError::LongBody { length, limit: self.limits.body });
         }

@@ -22,7 +22,9 @@ use crate::guard::Guard;
 use crate::host::log::{Level, Log};
 use crate::model::Models;
 use crate::protocol::desiide::convert::{log_notification, task_event};
-use crate::protocol::desiide::types::{CancelRequestParams, LOG, LogLevel, TASK_EVENT};
+use crate::protocol::desiide::types::{
+    CancelRequestParams, InitializeParams, LOG, LogLevel, TASK_EVENT,
+};
 use crate::rpc::connection::{Connection, Incoming, Outgoing};
 use crate::rpc::message::{Id, Malformed, Message};
 use crate::rpc::pending::{CANCEL, Requester};
@@ -117,7 +119,7 @@ enum Event {
     /// A handler ended.
     Finished(Finished),
     /// A task tells something.
-    Task(TaskEvent),
+    Task(Box<TaskEvent>),
     /// A line for the person.
     Notice(String),
     /// The client can no longer be written to.
@@ -135,21 +137,25 @@ pub async fn serve(connection: Connection, session: Session) -> Ending {
     let (finished, mut finishes) = mpsc::unbounded_channel();
     let requester = Requester::new(outgoing.clone());
     let secrets = Arc::new(ClientSecrets::new(requester.clone(), session.log.clone()));
-    let opening = (secrets as SharedSecrets, events, Notices(notices));
     let stop = session.stop.clone();
     let mut served = Served {
         outgoing: outgoing.clone(),
         requester,
         log: session.log,
         handlers: Handlers::new(session.started, finished),
-        compose: Some((session.compose, opening)),
+        unopened: Some(Unopened {
+            compose: session.compose,
+            secrets,
+            events,
+            notices: Notices(notices),
+        }),
     };
     let ending = loop {
         let takes_more = outgoing.backlog() < BACKLOG && served.handlers.open() < OPEN_REQUESTS;
         let event = tokio::select! {
             item = incoming.recv(), if takes_more => Event::Incoming(item),
             Some(item) = finishes.recv() => Event::Finished(item),
-            Some(item) = task_events.recv() => Event::Task(item),
+            Some(item) = task_events.recv() => Event::Task(Box::new(item)),
             Some(item) = notice_lines.recv() => Event::Notice(item),
             () = outgoing.closed() => Event::Unreachable,
             () = stop.cancelled() => Event::Stop,
@@ -170,7 +176,15 @@ struct Served {
     requester: Requester,
     log: Log,
     handlers: Handlers,
-    compose: Option<(Compose, (SharedSecrets, mpsc::UnboundedSender<TaskEvent>, Notices))>,
+    unopened: Option<Unopened>,
+}
+
+/// What the first `initialize` uses up.
+struct Unopened {
+    compose: Compose,
+    secrets: SharedSecrets,
+    events: mpsc::UnboundedSender<TaskEvent>,
+    notices: Notices,
 }
 
 impl Served {
@@ -198,7 +212,7 @@ impl Served {
             }
             Event::Finished(finished) => {
                 self.handlers.close(finished.serial);
-                self.send(answer(Some(finished.id), finished.result));
+                self.send(&answer(Some(finished.id), finished.result));
             }
             Event::Task(event) => self.tell(&event),
             Event::Notice(line) => {
@@ -238,24 +252,29 @@ impl Served {
         let request = dispatch::read(method, params, self.handlers.is_open());
         let request = match request {
             Ok(request) => request,
-            Err(fault) => return self.send(answer(Some(id), Err(fault))),
+            Err(fault) => return self.send(&answer(Some(id), Err(fault))),
         };
         if let Request::Initialize(params) = request {
-            let result = self.initialize(params);
-            return self.send(answer(Some(id), result));
+            return self.initialize(id, params);
         }
         if let Some((id, result)) = self.handlers.begin(id, request) {
-            self.send(answer(Some(id), result));
+            self.send(&answer(Some(id), result));
         }
     }
 
-    fn initialize(
-        &mut self,
-        params: crate::protocol::desiide::types::InitializeParams,
-    ) -> Result<Value, Fault> {
-        let result = dispatch::initialize(&params)?;
-        let Some((compose, (secrets, events, notices))) = self.compose.take() else {
-            return Err(Fault::SecondInitialize);
+    /// Opens the session. The answer goes out before the services are made, since that may take a while
+    /// on a slow disk; what comes next waits for them.
+    fn initialize(&mut self, id: Id, params: InitializeParams) {
+        if self.unopened.is_none() {
+            return self.send(&answer(Some(id), Err(Fault::SecondInitialize)));
+        }
+        let result = dispatch::initialize(&params);
+        let is_open = result.is_ok();
+        self.send(&answer(Some(id), result));
+        let Some(Unopened { compose, secrets, events, notices }) =
+            self.unopened.take_if(|_| is_open)
+        else {
+            return;
         };
         let mut fields = Map::new();
         fields.insert("client".to_owned(), Value::from(params.client.name));
@@ -264,7 +283,6 @@ impl Served {
         let roots = params.workspace_roots.into_iter().map(PathBuf::from).collect();
         let services = compose(Opening { roots, secrets, events, notices: notices.clone() });
         self.handlers.open_with(services, notices, self.log.clone());
-        Ok(result)
     }
 
     fn refuse(&self, malformed: Malformed) {
@@ -273,7 +291,7 @@ impl Served {
             Malformed::NoMessage { id, why } => (id, Fault::NoMessage(why)),
         };
         self.log.say(Level::Warn, "a malformed message was refused");
-        self.send(answer(id, Err(fault)));
+        self.send(&answer(id, Err(fault)));
     }
 
     fn tell(&self, event: &TaskEvent) {
@@ -286,12 +304,12 @@ impl Served {
     }
 
     fn notify(&self, method: &str, params: Value) {
-        self.send(Message::Notification { method: method.to_owned(), params: Some(params) });
+        self.send(&Message::Notification { method: method.to_owned(), params: Some(params) });
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: &Message) {
         // A client that is gone is noticed by `Unreachable`.
-        let _ = self.outgoing.send(&message);
+        let _ = self.outgoing.send(message);
     }
 
     /// Stops all handlers and tasks, tells what the tasks still say, and writes it out.

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::schema::{MAX_INTEGER, document};
-use super::types::{LOG, Method, SECRETS_GET, TASK_EVENT};
+use super::schema::{MAX_INTEGER, part};
+use super::types::Method;
 
 /// Problems that are told one by one; further ones are counted.
 const TOLD: usize = 20;
@@ -79,19 +79,9 @@ pub enum Payload {
 ///
 /// All that is wrong with it.
 pub fn check(payload: Payload, value: &mut Value) -> Result<(), Problems> {
-    let shapes = Shapes::get();
-    let shape = match payload {
-        Payload::Params(method) => shapes.params.get(method.name()),
-        Payload::Result(method) => shapes.results.get(method.name()),
-        Payload::TaskEvent => shapes.params.get(TASK_EVENT),
-        Payload::Log => shapes.params.get(LOG),
-        Payload::Secret => shapes.results.get(SECRETS_GET),
-    };
-    // INVARIANT (every payload has a shape): the schema is built from the same list of methods; a test
-    // walks all payloads.
-    let shape = shape.ok_or_else(|| Problems::of("the payload has no schema"))?;
+    let shapes = Shapes::of(payload);
     let mut problems = Problems::default();
-    shapes.visit(shape, value, &Path::Root, &mut problems);
+    shapes.visit(&shapes.root, value, &Path::Root, &mut problems);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
@@ -135,9 +125,24 @@ enum Shape {
 struct TextShape {
     least: usize,
     most: Option<usize>,
-    pattern: Option<Regex>,
+    pattern: Option<Pattern>,
     format: Option<Format>,
     trim: bool,
+}
+
+/// A pattern that is compiled at its first use, so that no start waits for it.
+#[derive(Debug)]
+struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    fn matches(&self, text: &str) -> bool {
+        // INVARIANT (patterns compile): a test compiles each.
+        let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
+        compiled.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -160,35 +165,41 @@ struct FieldShape {
     shape: Shape,
 }
 
-/// All shapes, built from the schema once.
-#[derive(Debug, Default)]
+/// The shapes of one payload, built from its schema once.
+#[derive(Debug)]
 struct Shapes {
+    root: Shape,
     named: HashMap<String, Shape>,
-    params: HashMap<String, Shape>,
-    results: HashMap<String, Shape>,
+}
+
+/// Methods have params and results; three payloads stand beside them.
+const PAYLOADS: usize = 2 * Method::ALL.len() + 3;
+
+impl Payload {
+    /// Its place among all payloads.
+    const fn place(self) -> usize {
+        match self {
+            Self::Params(method) => method as usize,
+            Self::Result(method) => Method::ALL.len() + method as usize,
+            Self::TaskEvent => PAYLOADS - 3,
+            Self::Log => PAYLOADS - 2,
+            Self::Secret => PAYLOADS - 1,
+        }
+    }
 }
 
 impl Shapes {
-    fn get() -> &'static Self {
-        static SHAPES: OnceLock<Shapes> = OnceLock::new();
-        SHAPES.get_or_init(|| Self::build(&document()))
+    fn of(payload: Payload) -> &'static Self {
+        static SHAPES: [OnceLock<Shapes>; PAYLOADS] = [const { OnceLock::new() }; PAYLOADS];
+        // INVARIANT (every payload has a place): `place` is below `PAYLOADS`; a test walks all of them.
+        static NOTHING: OnceLock<Shapes> = OnceLock::new();
+        SHAPES.get(payload.place()).unwrap_or(&NOTHING).get_or_init(|| Self::build(&part(payload)))
     }
 
-    fn build(document: &Value) -> Self {
-        let mut shapes = Self::default();
-        for (name, schema) in entries(document.get("$defs")) {
-            shapes.named.insert(name.clone(), shape(schema));
-        }
-        let methods =
-            entries(document.get("methods")).chain(entries(document.get("reverseMethods")));
-        for (name, entry) in methods {
-            shapes.params.extend(entry.get("params").map(|schema| (name.clone(), shape(schema))));
-            shapes.results.extend(entry.get("result").map(|schema| (name.clone(), shape(schema))));
-        }
-        for (name, schema) in entries(document.get("notifications")) {
-            shapes.params.insert(name.clone(), shape(schema));
-        }
-        shapes
+    fn build(part: &Value) -> Self {
+        let named = entries(part.get("$defs"));
+        let named = named.map(|(name, schema)| (name.clone(), shape(schema))).collect();
+        Self { root: part.get("root").map_or(Shape::Any, shape), named }
     }
 
     /// The recursion follows types, none of which contains itself, so it is as deep as they are.
@@ -267,14 +278,12 @@ impl Shapes {
                 };
                 let word = object.get(tag).and_then(Value::as_str);
                 let variant = variants.iter().find(|(name, _)| Some(name.as_str()) == word);
-                match variant {
-                    Some((_, shape)) => self.visit_object(shape, object, Some(tag), path, problems),
-                    None => {
-                        let words: Vec<&str> =
-                            variants.iter().map(|(name, _)| name.as_str()).collect();
-                        let path = Path::Field(path, tag);
-                        problems.add(&path, format_args!("must be one of {}", words.join(", ")));
-                    }
+                if let Some((_, shape)) = variant {
+                    self.visit_object(shape, object, Some(tag), path, problems);
+                } else {
+                    let words: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
+                    let path = Path::Field(path, tag);
+                    problems.add(&path, format_args!("must be one of {}", words.join(", ")));
                 }
             }
             Shape::OrNull(shape) => {
@@ -329,9 +338,9 @@ impl TextShape {
         if length < self.least || self.most.is_some_and(|most| length > most) {
             let within = within(Some(self.least), self.most);
             problems.add(path, format_args!("must have a number of characters{within}"));
-        } else if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
-            let pattern = self.pattern.as_ref().map_or("", Regex::as_str);
-            problems.add(path, format_args!("must match {pattern}"));
+        } else if let Some(pattern) = self.pattern.as_ref().filter(|pattern| !pattern.matches(text))
+        {
+            problems.add(path, format_args!("must match {}", pattern.text));
         } else if let Some(why) = self.format.and_then(|format| format.refuses(text)) {
             problems.add(path, why);
         }
@@ -561,11 +570,10 @@ fn text(schema: &Value) -> TextShape {
     TextShape {
         least: size(schema, "minLength").unwrap_or(0),
         most: size(schema, "maxLength"),
-        // INVARIANT (patterns compile): a test compiles each.
         pattern: schema
             .get("pattern")
             .and_then(Value::as_str)
-            .and_then(|text| Regex::new(text).ok()),
+            .map(|text| Pattern { text: text.to_owned(), compiled: OnceLock::new() }),
         format: schema.get("format").and_then(Value::as_str).and_then(|name| match name {
             "date-time" => Some(Format::DateTime),
             "workspace-path" => Some(Format::WorkspacePath),
@@ -623,17 +631,8 @@ mod tests {
 
     #[test]
     fn every_payload_has_a_shape_and_every_pattern_compiles() {
-        let shapes = Shapes::get();
-        for method in Method::ALL {
-            assert!(shapes.params.contains_key(method.name()), "{method:?}");
-            assert!(shapes.results.contains_key(method.name()), "{method:?}");
-        }
-        for name in [TASK_EVENT, LOG, SECRETS_GET] {
-            assert!(shapes.params.contains_key(name), "{name}");
-        }
         fn walk(value: &Value, shapes: &Shapes) {
             if let Some(pattern) = value.get("pattern").and_then(Value::as_str) {
-                // A look-around is for readers of the schema only; `format` says the same here.
                 Regex::new(pattern).unwrap();
             }
             if let Some(name) = value.get("$ref").and_then(Value::as_str) {
@@ -645,7 +644,19 @@ mod tests {
                 _ => {}
             }
         }
-        walk(&document(), shapes);
+        let methods = Method::ALL.into_iter();
+        let payloads: Vec<Payload> = methods
+            .flat_map(|method| [Payload::Params(method), Payload::Result(method)])
+            .chain([Payload::TaskEvent, Payload::Log, Payload::Secret])
+            .collect();
+        let mut places: Vec<usize> = payloads.iter().map(|payload| payload.place()).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..PAYLOADS).collect::<Vec<_>>());
+        for payload in payloads {
+            let shapes = Shapes::of(payload);
+            assert!(!matches!(shapes.root, Shape::Any), "{payload:?}");
+            walk(&part(payload), shapes);
+        }
     }
 
     #[test]

@@ -1,0 +1,4 @@
+//! The target `rpc` for cargo-fuzz.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::rpc(data));
