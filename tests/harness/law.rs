@@ -147,6 +147,7 @@ fn best(said: &Explanation, started: &Started) -> Option<usize> {
 /// words fit, or one that may be a shell or another launcher.
 fn may_start(gate: &Gate, said: &Explanation, started: &Started) -> bool {
     is_open(said)
+        || may_carry(said)
         || said.trace.invocations.iter().filter(|own| own.name.is_none()).any(|own| {
             let Some(name) = own.argv.first().filter(|name| !name.text.is_exact()) else {
                 return false;
@@ -154,6 +155,16 @@ fn may_start(gate: &Gate, said: &Explanation, started: &Started) -> bool {
             fit_all(&own.argv, &started.argv)
                 || gate.catalog().names().any(|known| fits(&name.text, known))
         })
+}
+
+/// Whether a launcher or a program with sub-commands has a word that is not known and that decides
+/// what it does.
+fn may_carry(said: &Explanation) -> bool {
+    said.facts.iter().any(|fact| {
+        let unknown = matches!(&fact.object, Object::Name(name) if !name.is_exact());
+        let own = fact.invocation.and_then(|index| said.trace.invocations.get(index));
+        fact.kind == EffectKind::Execute && unknown && own.is_some_and(|own| own.name.is_some())
+    })
 }
 
 /// Whether something that is not known of a text that asks could write a file.

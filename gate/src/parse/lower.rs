@@ -473,8 +473,13 @@ impl Reader<'_> {
         (whole && name.bytes().next().is_some_and(starts_name)).then_some((name, behind))
     }
 
-    /// The text of a word that names something: a function, a variable of a loop.
-    pub(super) fn function_name(&self, word: &Word) -> String {
+    /// The text of a word that names something: a function, a variable of a loop. bash takes quotes
+    /// and expansions in it for a part of the name, and then mostly for no name at all.
+    pub(super) fn function_name(&mut self, word: &Word) -> String {
+        if word.parts.iter().any(|part| !matches!(part, Part::Literal(..))) {
+            let cause = crate::model::script::GapCause::NotModelled("quotes in a name");
+            self.gap(cause, self.pos.saturating_sub(1), self.pos);
+        }
         let mut name = String::new();
         self.unquote(&word.parts, &mut name);
         name
