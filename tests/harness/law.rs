@@ -199,7 +199,11 @@ fn knows(own: &Invocation, started: &Started) -> Option<usize> {
     // What find names is its starting point too, where the path goes on below it.
     let root = own.via.iter().any(|via| via == "find");
     let below: Vec<Field> = rest.iter().filter(|_| root).map(start_of).collect();
-    if !named || !(fit_all(rest, words) || (root && fit_all(&below, words))) {
+    // `compgen -C` adds three words of its own to the command it is given.
+    let completes = own.via.last().is_some_and(|via| via == "compgen");
+    let given = words.len().saturating_sub(3);
+    let fits_given = completes && words.get(..given).is_some_and(|given| fit_all(rest, given));
+    if !named || !(fit_all(rest, words) || fits_given || (root && fit_all(&below, words))) {
         return None;
     }
     let exact = 1 + rest
