@@ -39,8 +39,8 @@ fn risk(action: Action, command: Option<&str>) -> RiskState {
     }
 }
 
-fn noul(state: &RiskState, facts: &Facts, question: Question) -> (Noul, f64) {
-    match rules::answer(&State::Risk(state.clone()), question, Some(facts), &[]) {
+fn noul(state: &RiskState, facts: Facts, question: Question) -> (Noul, f64) {
+    match rules::answer(&State::Risk(state.clone()), question, Some(&facts), &[]) {
         Some(Answer::Noul { answer, p_yes }) => (answer, p_yes),
         other => panic!("{other:?}"),
     }
@@ -103,8 +103,8 @@ fn the_table_of_safe_and_reversible() {
             (Yes, 0.98),
         ),
     ] {
-        assert_eq!(noul(&state, &facts, Question::SafeNow), safe, "{state:?} {facts:?}");
-        assert_eq!(noul(&state, &facts, Question::Reversible), reversible, "{state:?} {facts:?}");
+        assert_eq!(noul(&state, facts, Question::SafeNow), safe, "{state:?} {facts:?}");
+        assert_eq!(noul(&state, facts, Question::Reversible), reversible, "{state:?} {facts:?}");
     }
 }
 
@@ -119,7 +119,7 @@ fn the_table_of_risky_areas() {
         (Facts { risk_area: true, ..none }, (Yes, 0.75)),
         (Facts { destructive: true, external: true, ..none }, (No, 0.05)),
     ] {
-        assert_eq!(noul(&state, &facts, Question::HighRiskArea), wanted, "{facts:?}");
+        assert_eq!(noul(&state, facts, Question::HighRiskArea), wanted, "{facts:?}");
     }
 }
 
@@ -348,10 +348,10 @@ fn the_scores() {
 
 #[test]
 fn the_choice_of_workflows() {
+    use RunStatus::{Failed, None as Never};
     use Workflow::{CloudSingle, CloudWithCritique, LocalCloudCascade, LocalSingle};
     let all = [LocalSingle, LocalCloudCascade, CloudSingle, CloudWithCritique];
     let plain = |last, preference| workflow(TaskKind::Explain, 0, false, 0, last, preference);
-    use RunStatus::{Failed, None as Never};
     for (state, offered, selected, confidence) in [
         (plain(Failed, Preference::Quality), &all[..], "cloud-with-critique", 0.85),
         (plain(Never, Preference::Quality), &all[..3], "cloud-single", 0.7),

@@ -488,9 +488,9 @@ async fn the_engine_makes_nothing_milder() {
     };
     for _ in 0..40 {
         let mut one = || {
-            let word = match (draw() * 3.0) as u8 {
-                0 => Yes,
-                1 => No,
+            let word = match draw() * 3.0 {
+                word if word < 1.0 => Yes,
+                word if word < 2.0 => No,
                 _ => Unknown,
             };
             (word, draw())

@@ -211,7 +211,7 @@ fn events(pieces: &[Value]) -> String {
     pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect()
 }
 
-fn delta(delta: Value) -> Value {
+fn delta(delta: &Value) -> Value {
     json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] })
 }
 
@@ -228,13 +228,13 @@ fn lines(pieces: &[Value]) -> String {
 fn openai_text() -> String {
     let mut text = String::from(": a comment\r\n\r\nevent: x\r\ndata: {\"choices\":[]}\r\n\r\n");
     text.push_str(&events(&[
-        delta(json!({ "role": "assistant", "reasoning_content": "Grübeln." })),
-        delta(json!({ "content": "Grüße, " })),
-        delta(json!({ "content": "👋 Welt" })),
-        delta(json!({ "tool_calls": [{ "index": 0, "id": "a", "type": "function",
+        delta(&json!({ "role": "assistant", "reasoning_content": "Grübeln." })),
+        delta(&json!({ "content": "Grüße, " })),
+        delta(&json!({ "content": "👋 Welt" })),
+        delta(&json!({ "tool_calls": [{ "index": 0, "id": "a", "type": "function",
             "function": { "name": "read_file", "arguments": "" } }] })),
-        delta(json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "{\"pa" } }] })),
-        delta(json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "th\":1}" } }] })),
+        delta(&json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "{\"pa" } }] })),
+        delta(&json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "th\":1}" } }] })),
         finish("tool_calls"),
         json!({ "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 4,
             "prompt_tokens_details": { "cached_tokens": 6 } } }),
@@ -346,7 +346,7 @@ async fn pieces_of_calls_find_their_call() {
         if !args.is_null() {
             call["function"]["arguments"] = args;
         }
-        delta(json!({ "tool_calls": [call] }))
+        delta(&json!({ "tool_calls": [call] }))
     };
     let none = Value::Null;
     let long = "x".repeat(10_000);
@@ -432,9 +432,9 @@ async fn pieces_of_calls_find_their_call() {
 
 #[tokio::test]
 async fn an_openai_answer_ends_for_a_reason() {
-    let call = delta(json!({ "tool_calls": [{ "index": 0, "id": "a",
+    let call = delta(&json!({ "tool_calls": [{ "index": 0, "id": "a",
         "function": { "name": "f", "arguments": "{}" } }] }));
-    let text = delta(json!({ "content": "x" }));
+    let text = delta(&json!({ "content": "x" }));
     let done = "data: [DONE]\n\n";
     for (pieces, tail, stop) in [
         (vec![text.clone(), finish("stop")], "", StopReason::End),
@@ -468,7 +468,7 @@ async fn an_openai_answer_ends_for_a_reason() {
 
 #[tokio::test]
 async fn a_bad_openai_stream_has_a_kind() {
-    let text = events(&[delta(json!({ "content": "x" }))]);
+    let text = events(&[delta(&json!({ "content": "x" }))]);
     let error = |error: Value| stream(&format!("{text}{}", events(&[json!({ "error": error })])));
     let huge = format!("data: \"{}\"\n\n", "x".repeat(300_000));
     for (name, acts, kind) in [
@@ -576,11 +576,11 @@ async fn a_refusal_that_names_a_field_switches_it_once_for_good() {
 
 #[tokio::test]
 async fn what_may_pass_is_asked_again_before_a_body_was_begun() {
+    type Make = Box<dyn Fn() -> Vec<Act> + Send + Sync>;
     let fine = || stream(&openai_text());
     let status = |status: u16, headers: &'static [(&'static str, &'static str)]| {
         move || answer(status, headers, "{\"error\":{\"message\":\"later\"}}")
     };
-    type Make = Box<dyn Fn() -> Vec<Act> + Send + Sync>;
     let cases: Vec<(&str, Make, usize, Option<Kind>)> = vec![
         ("429 with seconds", Box::new(status(429, &[("retry-after", "0")])), 2, None),
         (
@@ -683,7 +683,7 @@ async fn nobody_there_is_a_network_error_with_a_hint() {
 
 #[tokio::test]
 async fn an_answer_that_nobody_wants_is_given_up() {
-    let text = events(&[delta(json!({ "content": "x" }))]);
+    let text = events(&[delta(&json!({ "content": "x" }))]);
     let provider = Provider::start(move |_| stalled(&text)).unwrap();
     let mut settings = model(Who::OpenaiCompatible, &provider.url());
     settings.id = "m".to_owned();
@@ -882,7 +882,7 @@ fn anthropic_events(pieces: &[Value]) -> String {
     pieces.iter().map(event).collect()
 }
 
-fn block(index: u64, start: Value, deltas: &[Value]) -> Vec<Value> {
+fn block(index: u64, start: &Value, deltas: &[Value]) -> Vec<Value> {
     let mut events =
         vec![json!({ "type": "content_block_start", "index": index, "content_block": start })];
     events.extend(
@@ -903,7 +903,7 @@ fn anthropic_text(stop: &str) -> String {
     ];
     all.extend(block(
         0,
-        json!({ "type": "thinking", "thinking": "", "signature": "" }),
+        &json!({ "type": "thinking", "thinking": "", "signature": "" }),
         &[
             json!({ "type": "thinking_delta", "thinking": "Grü" }),
             json!({ "type": "thinking_delta", "thinking": "beln." }),
@@ -912,22 +912,22 @@ fn anthropic_text(stop: &str) -> String {
     ));
     all.extend(block(
         1,
-        json!({ "type": "text", "text": "" }),
+        &json!({ "type": "text", "text": "" }),
         &[
             json!({ "type": "text_delta", "text": "Grüße, " }),
             json!({ "type": "text_delta", "text": "👋 Welt" }),
         ],
     ));
-    all.extend(block(2, json!({ "type": "redacted_thinking", "data": "b3BhcXVl" }), &[]));
+    all.extend(block(2, &json!({ "type": "redacted_thinking", "data": "b3BhcXVl" }), &[]));
     all.extend(block(
         3,
-        json!({ "type": "tool_use", "id": "a", "name": "read_file", "input": {} }),
+        &json!({ "type": "tool_use", "id": "a", "name": "read_file", "input": {} }),
         &[
             json!({ "type": "input_json_delta", "partial_json": "{\"pa" }),
             json!({ "type": "input_json_delta", "partial_json": "th\":1}" }),
         ],
     ));
-    all.extend(block(4, json!({ "type": "something_new" }), &[json!({ "type": "new_delta" })]));
+    all.extend(block(4, &json!({ "type": "something_new" }), &[json!({ "type": "new_delta" })]));
     all.push(json!({ "type": "message_delta", "delta": { "stop_reason": stop },
         "usage": { "output_tokens": 9 } }));
     all.push(json!({ "type": "message_stop" }));
@@ -1252,9 +1252,9 @@ fn prices_know_the_cache() {
 #[tokio::test]
 async fn a_model_without_tools_is_given_them_as_text() {
     let body = events(&[
-        delta(json!({ "content": "Let me see. <tool_" })),
-        delta(json!({ "content": "call>{\"name\": \"read_file\", \"argu" })),
-        delta(json!({ "content": "ments\": {\"path\": \"a\"}}</tool_call>" })),
+        delta(&json!({ "content": "Let me see. <tool_" })),
+        delta(&json!({ "content": "call>{\"name\": \"read_file\", \"argu" })),
+        delta(&json!({ "content": "ments\": {\"path\": \"a\"}}</tool_call>" })),
         finish("stop"),
     ]);
     let provider = Provider::start(move |_| stream(&body)).unwrap();
@@ -1304,6 +1304,7 @@ fn named(id: &str, who: Who, url: Option<&str>) -> ModelSettings {
 
 #[test]
 fn roles_and_places() {
+    use Locality::{Cloud, Local};
     let models = Models::new(vault(""));
     let error = |role| models.by_role(role).err().unwrap();
     assert_eq!(error(Role::Strong).kind, Kind::BadRequest);
@@ -1322,7 +1323,6 @@ fn roles_and_places() {
     let all: Vec<_> = models.all().iter().map(|model| model.settings().model.clone()).collect();
     assert_eq!(all, ["some-model", "newer"], "of two models of one id the last one counts");
 
-    use Locality::{Cloud, Local};
     for (who, url, said, place) in [
         (Who::Ollama, None, None, Local),
         (Who::Ollama, Some("http://gpu.example:11434"), None, Cloud),
@@ -1428,7 +1428,7 @@ async fn a_test_tells_whether_a_model_answers() {
         if fails.load(Ordering::Relaxed) {
             answer(401, &[], "no")
         } else {
-            stalled(&events(&[delta(json!({ "content": "OK" }))]))
+            stalled(&events(&[delta(&json!({ "content": "OK" }))]))
         }
     })
     .unwrap();
@@ -1457,7 +1457,7 @@ async fn a_test_tells_whether_a_model_answers() {
     assert!(error.hint.unwrap().contains("desiide.models"));
     // Reasoning alone is no sign of life.
     let think =
-        once(Who::OpenaiCompatible, stalled(&events(&[delta(json!({ "reasoning": "hm" }))])));
+        once(Who::OpenaiCompatible, stalled(&events(&[delta(&json!({ "reasoning": "hm" }))])));
     assert_eq!(think.await.kind(), Some(Kind::Timeout));
 }
 

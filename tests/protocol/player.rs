@@ -115,7 +115,7 @@ impl Player {
             let service = self.service.take().ok_or("the end was waited for twice")?;
             // What still comes must be read, or the service waits for its reader.
             let drain = async { while self.read().await.is_ok_and(|goes_on| goes_on) {} };
-            let (ending, _) = timeout(PATIENCE, async { tokio::join!(service, drain) })
+            let (ending, ()) = timeout(PATIENCE, async { tokio::join!(service, drain) })
                 .await
                 .map_err(|late| format!("the service did not end: {late}"))?;
             let ending = ending.map_err(|error| error.to_string())?;
