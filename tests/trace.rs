@@ -125,7 +125,7 @@ fn check(case: &Case) -> Vec<String> {
         .invocations
         .iter()
         .filter(|invocation| invocation.shadowed)
-        .filter_map(|invocation| invocation.name.clone())
+        .filter_map(|invocation| invocation.name.as_ref().map(ToString::to_string))
         .collect();
     if shadowed != case.shadowed {
         faults.push(format!("shadowed {shadowed:?}, expected {:?}", case.shadowed));

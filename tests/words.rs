@@ -88,7 +88,7 @@ impl State {
         for (name, pieces) in &case.parts {
             let text = pieces.iter().map(|piece| match piece.strip_prefix('?') {
                 Some(name) => Piece::Unknown(Unknown::Parameter(name.into())),
-                None => Piece::Literal(piece.clone()),
+                None => Piece::Literal(piece.as_str().into()),
             });
             values.insert(name.clone(), Value::Scalar(text.collect()));
         }
@@ -108,7 +108,7 @@ impl State {
             values.insert(name.clone(), Value::Unset);
         }
         for name in &case.unknown {
-            let text = Text::unknown(Unknown::Parameter(format!("{name}_FROM_OUTSIDE")));
+            let text = Text::unknown(Unknown::Parameter(format!("{name}_FROM_OUTSIDE").into()));
             values.insert(name.clone(), Value::Scalar(text));
         }
         let mut options = case.options.clone();
@@ -265,7 +265,7 @@ fn words_become_the_fields_bash_gives() {
 /// A word of one unquoted text, as large as the gate reads at all.
 fn unquoted(text: String) -> Word {
     let span = Span::new(0, text.len());
-    Word { parts: vec![Part::Literal(text, span)], span }
+    Word { parts: [Part::Literal(text.into(), span)].into(), span }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! What the benchmarks share: inputs, a bare parse to compare with, and ratios of one run.
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tree_sitter::Parser;
@@ -38,6 +41,34 @@ pub fn slice(folder: &str, part: &str) -> Result<Vec<String>, String> {
     Ok(chosen.collect())
 }
 
+/// The program beside a benchmark: `target/release/shellgate` for `target/release/deps/process-...`.
+///
+/// # Errors
+/// When it was not built before.
+pub fn program() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = own.parent().and_then(Path::parent).map(|folder| folder.join("shellgate"));
+    program
+        .filter(|program| program.is_file())
+        .ok_or_else(|| "build the program first: cargo build --release".to_owned())
+}
+
+/// Runs a program to its end with that on its standard input; what it prints goes nowhere.
+pub fn run(program: &Path, arguments: &[&str], input: &str) {
+    let child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else { return };
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that ends without reading closes the pipe.
+        let _ = pipe.write_all(input.as_bytes());
+    }
+    let _ = child.wait();
+}
+
 /// Two durations measured in turn, the medians of all rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
@@ -68,7 +99,8 @@ pub fn compare(rounds: usize, mut ours: impl FnMut(), mut bare: impl FnMut()) ->
     Pair { ours: median(times.0), bare: median(times.1) }
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+/// The middle one.
+pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }

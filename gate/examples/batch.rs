@@ -10,7 +10,7 @@ use shellgate::model::context::Context;
 use shellgate::model::verdict::Decision;
 
 fn main() -> io::Result<()> {
-    let gate = Gate::builtin();
+    let mut session = Gate::builtin().session();
     let mut context = Context::default();
     let mut counts = [0_usize; 4];
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
         if command.trim().is_empty() {
             continue;
         }
-        let verdict = gate.classify(&command, &context);
+        let verdict = session.classify(&command, &context);
         if let Some(count) = counts.get_mut(verdict.decision as usize) {
             *count += 1;
         }

@@ -89,7 +89,7 @@ impl Explanation {
             .map(|own| InvocationView {
                 argv: own.argv.iter().map(|word| word.text.exact().map(str::to_owned)).collect(),
                 exact: own.argv.iter().all(|word| word.text.is_exact() || word.arity == Arity::One),
-                via: own.via.clone(),
+                via: own.via.iter().map(ToString::to_string).collect(),
                 span: locate(&self.trace, own.site),
             })
             .collect()

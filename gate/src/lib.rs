@@ -32,9 +32,10 @@ pub mod parse;
 pub mod print;
 pub mod resolve;
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
-use crate::derive::path::Known;
+use crate::derive::path::{Known, Roots};
 use crate::explain::{Explanation, Look};
 use crate::judge::Scene;
 use crate::judge::index::Index;
@@ -43,7 +44,7 @@ use crate::model::context::{Context, Limits};
 use crate::model::fact::{EffectKind, Fact};
 use crate::model::rule::{Hit, Knowledge, Labels, RuleSet};
 use crate::model::script::Parsed;
-use crate::model::trace::Trace;
+use crate::model::trace::{ROOM, Trace};
 use crate::model::utility::Catalog;
 use crate::model::verdict::{Decision, Verdict};
 
@@ -168,12 +169,44 @@ impl Gate {
     }
 
     /// What a command would do, decided. Any text gets an answer.
+    ///
+    /// Working memory is kept for the next command of the thread; a [`Session`] keeps its own.
     pub fn classify(&self, command: &str, context: &Context) -> Verdict {
-        let (_, trace) = self.run(command, context);
-        let facts = derive::derive(&trace, &self.catalog, context, &self.known);
-        let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
-        let hits = judge::hits(&self.rules, &self.index, &scene);
-        self.decide(command, &hits, &scene)
+        thread_local! {
+            static SCRATCH: RefCell<Scratch> = RefCell::default();
+        }
+        SCRATCH.with(|kept| match kept.try_borrow_mut() {
+            Ok(mut scratch) => self.classify_with(&mut scratch, command, context),
+            Err(_) => self.classify_with(&mut Scratch::default(), command, context),
+        })
+    }
+
+    /// A session of this gate for one thread's commands.
+    pub fn session(&self) -> Session<'_> {
+        Session { gate: self, scratch: Scratch::default() }
+    }
+
+    fn classify_with(&self, scratch: &mut Scratch, command: &str, context: &Context) -> Verdict {
+        let Scratch { trace, facts, hits, roots } = scratch;
+        if !roots.are_of(context) {
+            *roots = Roots::new(context);
+        }
+        let parsed = parse::parse(command, &self.limits);
+        let room = std::mem::take(trace);
+        *trace = interpret::run_script_into(
+            room,
+            command,
+            &parsed,
+            context,
+            &self.catalog,
+            &self.limits,
+        );
+        derive::derive_into(facts, trace, &self.catalog, context, (&self.known, roots));
+        let scene = Scene { trace, facts, catalog: &self.catalog, context };
+        judge::hits_into(hits, &self.rules, &self.index, &scene);
+        let verdict = self.decide(command, hits, &scene);
+        scratch.clear();
+        verdict
     }
 
     /// As [`classify`](Self::classify), for text that may not be UTF-8: each byte that belongs to no
@@ -234,6 +267,53 @@ impl Gate {
             verdict.labels = vec!["read_only_allow".into()];
         }
         verdict
+    }
+}
+
+/// Working memory of one thread: lists that the next command uses again, and what was prepared for
+/// the context.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    trace: Trace,
+    facts: Vec<Fact>,
+    hits: Vec<Hit>,
+    roots: Roots,
+}
+
+impl Scratch {
+    fn clear(&mut self) {
+        self.trace.clear();
+        self.facts.clear();
+        self.facts.shrink_to(ROOM);
+        self.hits.clear();
+        self.hits.shrink_to(ROOM);
+    }
+}
+
+/// A gate with working memory of its own, for those who judge many commands and want to say where
+/// that memory lives and when it goes. Its verdicts are those of [`Gate::classify`].
+///
+/// ```
+/// use shellgate::Gate;
+/// use shellgate::model::context::Context;
+/// use shellgate::model::verdict::Decision;
+///
+/// let context = Context::default();
+/// let mut session = Gate::builtin().session();
+/// for command in ["ls -la src", "git status --short", "grep -rn todo src"] {
+///     assert_eq!(session.classify(command, &context).decision, Decision::Allow);
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Session<'g> {
+    gate: &'g Gate,
+    scratch: Scratch,
+}
+
+impl Session<'_> {
+    /// What a command would do, decided. Any text gets an answer.
+    pub fn classify(&mut self, command: &str, context: &Context) -> Verdict {
+        self.gate.classify_with(&mut self.scratch, command, context)
     }
 }
 

@@ -1,6 +1,9 @@
 //! The batch form: one JSON object in on each line, one out, in order.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::Scope;
 
 use serde_json::{Map, Value};
 use shellgate::Gate;
@@ -10,10 +13,10 @@ use crate::command::Failure;
 use crate::wire;
 
 /// A line that could be understood.
-struct Line {
+struct Line<'c> {
     id: Option<Value>,
     command: String,
-    context: Context,
+    context: Cow<'c, Context>,
 }
 
 /// A line that could not be.
@@ -25,8 +28,8 @@ struct Bad {
 /// Bytes of the stack of a thread that judges.
 const STACK_BYTES: usize = 32 << 20;
 
-/// Lines that are read before they are shared out among threads, for each thread.
-const SHARE: usize = 1024;
+/// Lines that a thread gets at once.
+const SHARE: usize = 256;
 
 /// How a batch is answered.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +51,39 @@ pub struct Batch<'a> {
 /// When reading or writing fails.
 pub fn run(batch: &Batch<'_>, input: impl Read, mut out: impl Write) -> Result<usize, Failure> {
     let mut input = BufReader::with_capacity(batch.jobs.max(1) << 18, input);
-    let room = if batch.jobs > 1 { batch.jobs * SHARE } else { 1 };
-    let mut lines: Vec<(usize, Vec<u8>)> = Vec::new();
-    let (mut bad, mut number) = (0, 0_usize);
+    if batch.jobs <= 1 {
+        return each_share(&mut input, 1, |share, waits| {
+            let bad = batch.answer_share(&share, &mut out)?;
+            if waits {
+                out.flush()?;
+            }
+            Ok(bad)
+        });
+    }
+    std::thread::scope(|scope| {
+        let workers: Vec<Worker> =
+            (0..batch.jobs).map(|_| batch.worker(scope)).collect::<io::Result<_>>()?;
+        let mut pool = Pool { workers, given: 0, taken: 0 };
+        each_share(&mut input, SHARE, |share, waits| {
+            let mut bad = pool.give(share, &mut out)?;
+            if waits {
+                bad += pool.take_all(&mut out)?;
+                out.flush()?;
+            }
+            Ok(bad)
+        })
+    })
+}
+
+/// Reads lines and hands them on with their numbers, at most `room` at once and at once where no
+/// further line is at hand; gives the sum of what the handler gives.
+fn each_share(
+    input: &mut BufReader<impl Read>,
+    room: usize,
+    mut handle: impl FnMut(Share, bool) -> io::Result<usize>,
+) -> Result<usize, Failure> {
+    let mut lines = Share::new();
+    let (mut sum, mut number) = (0, 0_usize);
     loop {
         let mut line = Vec::new();
         let count = input
@@ -60,54 +93,91 @@ pub fn run(batch: &Batch<'_>, input: impl Read, mut out: impl Write) -> Result<u
         if count > 0 && !line.iter().all(u8::is_ascii_whitespace) {
             lines.push((number, line));
         }
-        let waits = input.buffer().is_empty();
-        if !lines.is_empty() && (count == 0 || waits || lines.len() >= room) {
-            bad += batch.answer_all(&lines, &mut out)?;
-            lines.clear();
-        }
-        if count == 0 || waits {
-            out.flush()?;
+        let waits = count == 0 || input.buffer().is_empty();
+        if waits || lines.len() >= room {
+            sum += handle(std::mem::take(&mut lines), waits)?;
         }
         if count == 0 {
-            return Ok(bad);
+            return Ok(sum);
         }
     }
 }
 
-impl Batch<'_> {
-    /// Answers lines, each with its number, in order; gives the number of bad ones.
-    fn answer_all(&self, lines: &[(usize, Vec<u8>)], out: &mut impl Write) -> io::Result<usize> {
-        let share = lines.len().div_ceil(self.jobs.max(1));
-        if share == lines.len() {
-            return self.answer_share(lines, out);
+/// Lines with their numbers.
+type Share = Vec<(usize, Vec<u8>)>;
+
+/// The answers to a share of lines as text, and the number of bad lines.
+type Answers = (Vec<u8>, io::Result<usize>);
+
+/// Shares that a thread may have before it, and answers behind it.
+const AHEAD: usize = 2;
+
+/// A thread that answers shares in the order it gets them.
+struct Worker {
+    shares: SyncSender<Share>,
+    answers: Receiver<Answers>,
+}
+
+/// Threads that get shares in turn, so that answers are taken in the order of the lines.
+struct Pool {
+    workers: Vec<Worker>,
+    given: usize,
+    taken: usize,
+}
+
+impl Pool {
+    fn give(&mut self, share: Share, out: &mut impl Write) -> io::Result<usize> {
+        if share.is_empty() {
+            return Ok(0);
         }
-        let shares: Vec<(Vec<u8>, io::Result<usize>)> = std::thread::scope(|scope| {
-            let threads: Vec<_> = lines
-                .chunks(share)
-                .map(|share| {
-                    let answer = move || {
-                        let mut text = Vec::new();
-                        let bad = self.answer_share(share, &mut text);
-                        (text, bad)
-                    };
-                    std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, answer)
-                })
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| match thread.map(std::thread::ScopedJoinHandle::join) {
-                    Ok(Ok(share)) => share,
-                    Ok(Err(_)) => (Vec::new(), Err(io::Error::other("a thread broke down"))),
-                    Err(error) => (Vec::new(), Err(error)),
-                })
-                .collect()
-        });
         let mut bad = 0;
-        for (text, share) in shares {
-            bad += share?;
-            out.write_all(&text)?;
+        if self.given - self.taken >= AHEAD * self.workers.len() {
+            bad += self.take(out)?;
+        }
+        let worker = self.workers.get(self.given % self.workers.len()).ok_or_else(broken)?;
+        worker.shares.send(share).map_err(|_| broken())?;
+        self.given += 1;
+        Ok(bad)
+    }
+
+    /// Writes the oldest answers that are still out.
+    fn take(&mut self, out: &mut impl Write) -> io::Result<usize> {
+        let worker = self.workers.get(self.taken % self.workers.len()).ok_or_else(broken)?;
+        let (text, bad) = worker.answers.recv().map_err(|_| broken())?;
+        self.taken += 1;
+        out.write_all(&text)?;
+        bad
+    }
+
+    fn take_all(&mut self, out: &mut impl Write) -> io::Result<usize> {
+        let mut bad = 0;
+        while self.taken < self.given {
+            bad += self.take(out)?;
         }
         Ok(bad)
+    }
+}
+
+fn broken() -> io::Error {
+    io::Error::other("a thread broke down")
+}
+
+impl Batch<'_> {
+    /// Starts a thread that answers shares until no more can come.
+    fn worker<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> io::Result<Worker> {
+        let (shares, inbox) = mpsc::sync_channel::<Share>(AHEAD);
+        let (outbox, answers) = mpsc::sync_channel::<Answers>(AHEAD);
+        let work = move || {
+            for share in inbox {
+                let mut text = Vec::new();
+                let bad = self.answer_share(&share, &mut text);
+                if outbox.send((text, bad)).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
+        Ok(Worker { shares, answers })
     }
 
     fn answer_share(&self, lines: &[(usize, Vec<u8>)], out: &mut impl Write) -> io::Result<usize> {
@@ -126,7 +196,7 @@ impl Batch<'_> {
     }
 }
 
-fn answer(gate: &Gate, explain: bool, line: &Line) -> Value {
+fn answer(gate: &Gate, explain: bool, line: &Line<'_>) -> Value {
     if explain {
         wire::explanation(line.id.clone(), &gate.explain(&line.command, &line.context))
     } else {
@@ -134,7 +204,7 @@ fn answer(gate: &Gate, explain: bool, line: &Line) -> Value {
     }
 }
 
-fn read(bytes: &[u8], number: usize, context: &Context) -> Result<Line, Bad> {
+fn read<'c>(bytes: &[u8], number: usize, context: &'c Context) -> Result<Line<'c>, Bad> {
     let bad =
         |id: Option<Value>, error: String| Bad { id, error: format!("line {number}: {error}") };
     let value: Value =
@@ -152,12 +222,13 @@ fn read(bytes: &[u8], number: usize, context: &Context) -> Result<Line, Bad> {
         Some(_) => return Err(bad(id, "`cmd` is not a string".into())),
         None => return Err(bad(id, "`cmd` is missing".into())),
     };
-    let mut context = context.clone();
-    let set = place(&mut object, &mut context);
-    match set {
-        Ok(()) => Ok(Line { id, command, context }),
-        Err(error) => Err(bad(id, error)),
+    let mut context = Cow::Borrowed(context);
+    if !object.is_empty()
+        && let Err(error) = place(&mut object, context.to_mut())
+    {
+        return Err(bad(id, error));
     }
+    Ok(Line { id, command, context })
 }
 
 /// Puts what a line says about the place on top of the context.

@@ -64,7 +64,7 @@ pub fn outcomes(policy: &Policy) -> Result<Vec<Outcome>, LoadError> {
                 Stated::Reads { options, operands } => {
                     let reading = explanation.trace.invocations.first().map(|one| &one.reading);
                     let got_options: Vec<String> = reading
-                        .map(|reading| reading.options.iter().map(|o| o.name.clone()).collect())
+                        .map(|reading| reading.options.iter().map(|o| o.name.to_string()).collect())
                         .unwrap_or_default();
                     let got_operands: Vec<String> = reading
                         .map(|reading| reading.operands.iter().map(|o| o.text.display()).collect())

@@ -122,7 +122,7 @@ fn trim_slashes(text: &Text) -> Text {
         .enumerate()
         .map(|(index, piece)| match piece {
             Piece::Literal(literal) if index + 1 == last => {
-                Piece::Literal(literal.trim_end_matches('/').to_owned())
+                Piece::Literal(literal.trim_end_matches('/').into())
             }
             other => other.clone(),
         })

@@ -7,8 +7,10 @@ pub mod host;
 mod link;
 pub mod path;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::derive::host::Target;
-use crate::derive::path::{Known, Paths};
+use crate::derive::path::{Known, Paths, Roots};
 use crate::model::component;
 use crate::model::context::Context;
 use crate::model::fact::{CodePlace, EffectKind, Fact, Object, Place};
@@ -18,7 +20,7 @@ use crate::model::utility::{
     CarryScope, Catalog, EffectObject, EffectSpec, Grammar, Language, OperandPlace, OperandSpec,
     OptionSpec, Output, Utility, ValueKind, VariableClass,
 };
-use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
+use crate::model::value::{Arity, Field, List, Piece, Text, Truth, Unknown};
 
 /// Sources of one `put` whose landing places are told apart; further ones land under an unknown name.
 const LANDINGS: usize = 64;
@@ -26,14 +28,21 @@ const LANDINGS: usize = 64;
 /// Effects of all that a trace would run: those of each invocation in order, then files the shell
 /// opens, then code.
 pub fn derive(trace: &Trace, catalog: &Catalog, context: &Context, known: &Known) -> Vec<Fact> {
-    let mut deriver = Deriver {
-        trace,
-        catalog,
-        context,
-        known,
-        paths: Paths::new(context, known),
-        facts: Vec::new(),
-    };
+    let mut facts = Vec::new();
+    derive_into(&mut facts, trace, catalog, context, (known, &Roots::new(context)));
+    facts
+}
+
+/// As [`derive`], into a list that is empty, with the roots of the context.
+pub fn derive_into(
+    facts: &mut Vec<Fact>,
+    trace: &Trace,
+    catalog: &Catalog,
+    context: &Context,
+    (known, roots): (&Known, &Roots),
+) {
+    let paths = Paths::new(roots, known);
+    let mut deriver = Deriver { trace, catalog, context, known, paths, facts };
     for (index, invocation) in trace.invocations.iter().enumerate() {
         deriver.invocation(index, invocation);
     }
@@ -43,14 +52,13 @@ pub fn derive(trace: &Trace, catalog: &Catalog, context: &Context, known: &Known
     for code in &trace.codes {
         deriver.code(code);
     }
-    let through = link::through(trace, &deriver.facts, &deriver.paths, &context.cwd);
+    let through = link::through(trace, deriver.facts, &deriver.paths, &context.cwd);
     deriver.facts.extend(through);
-    deriver.facts
 }
 
 /// The entry of an invocation and those it is a sub-command of, the innermost first.
-fn chain<'c>(catalog: &'c Catalog, invocation: &Invocation) -> Vec<&'c Utility> {
-    let mut out = Vec::new();
+fn chain<'c>(catalog: &'c Catalog, invocation: &Invocation) -> SmallVec<[&'c Utility; 4]> {
+    let mut out = SmallVec::new();
     let mut id = invocation.utility;
     while let Some(utility) = id.and_then(|id| catalog.get(id))
         && out.len() < 16
@@ -67,15 +75,18 @@ struct Deriver<'a> {
     context: &'a Context,
     known: &'a Known,
     paths: Paths<'a>,
-    facts: Vec<Fact>,
+    facts: &'a mut Vec<Fact>,
 }
+
+/// What one value is about; most are one object.
+type Objects = SmallVec<[Object; 1]>;
 
 /// What is the same for all effects of one invocation.
 struct Actor<'a> {
     index: usize,
     invocation: &'a Invocation,
-    utilities: Vec<&'a Utility>,
-    directories: Vec<Text>,
+    utilities: SmallVec<[&'a Utility; 4]>,
+    directories: List<Text>,
     recursive: Truth,
     force: Truth,
     /// Whether it surely only shows what it would do.
@@ -84,9 +95,7 @@ struct Actor<'a> {
 
 impl<'a> Actor<'a> {
     fn option(&self, used: &OptionUse) -> Option<&'a OptionSpec> {
-        self.utilities
-            .iter()
-            .find_map(|utility| utility.options.iter().find(|spec| spec.names.contains(&used.name)))
+        self.utilities.iter().find_map(|utility| utility.option(&used.name))
     }
 
     fn given(&self, names: &[String]) -> Truth {
@@ -139,12 +148,8 @@ impl<'a> Deriver<'a> {
         if !reading.complete {
             self.operands(&actor);
         }
-        let specs: Vec<&EffectSpec> = actor
-            .utilities
-            .first()
-            .map(|utility| utility.effects.iter().collect())
-            .unwrap_or_default();
-        for spec in specs {
+        let utility: Option<&'a Utility> = actor.utilities.first().copied();
+        for spec in utility.into_iter().flat_map(|utility| &utility.effects) {
             self.effect(&actor, spec);
         }
         for deed in &reading.deeds {
@@ -154,11 +159,11 @@ impl<'a> Deriver<'a> {
                 self.put(&actor, deed.kind, text, deed.certain, deed.site);
                 continue;
             }
-            let objects = match &deed.object {
-                DeedObject::None => vec![Object::None],
+            let objects: Objects = match &deed.object {
+                DeedObject::None => smallvec![Object::None],
                 DeedObject::Path(text) => self.paths_of(&actor, text, deed.site),
-                DeedObject::Host(text) => vec![Object::Host(text.clone())],
-                DeedObject::Name(text) => vec![Object::Name(text.clone())],
+                DeedObject::Host(text) => smallvec![Object::Host(text.clone())],
+                DeedObject::Name(text) => smallvec![Object::Name(text.clone())],
                 DeedObject::Branch(text) => self.branches(text, index),
             };
             if actor.dry && !deed.kind.is_passive() {
@@ -346,7 +351,7 @@ impl<'a> Deriver<'a> {
                 self.push(actor, effect, object.clone(), certain, operand.site);
             }
         }
-        let effects: Vec<EffectKind> = spec
+        let effects: SmallVec<[EffectKind; 4]> = spec
             .effects
             .iter()
             .copied()
@@ -609,7 +614,7 @@ impl<'a> Deriver<'a> {
     }
 
     /// A path; names that find passes on lead to its start points, or below.
-    fn paths_of(&self, actor: &Actor<'_>, text: &Text, site: Site) -> Vec<Object> {
+    fn paths_of(&self, actor: &Actor<'_>, text: &Text, site: Site) -> Objects {
         let carrier = actor.invocation.carrier.and_then(|index| self.trace.invocations.get(index));
         let appended = carrier
             .and_then(|carrier| carrier.argv.first())
@@ -626,7 +631,7 @@ impl<'a> Deriver<'a> {
             _ => Vec::new(),
         };
         if starts.is_empty() {
-            return vec![self.path(text, &actor.directories)];
+            return smallvec![self.path(text, &actor.directories)];
         }
         let alone = text.pieces().len() == 1;
         let found = text
@@ -704,9 +709,9 @@ impl<'a> Deriver<'a> {
 
     /// The branches a name may mean for an invocation: itself, or for the current one that of the
     /// context and those that the text has switched to before, as each switch may fail.
-    fn branches(&self, name: &Text, index: usize) -> Vec<Object> {
+    fn branches(&self, name: &Text, index: usize) -> Objects {
         if !matches!(name.exact(), Some("" | "HEAD" | "@")) {
-            return vec![self.branch(name.clone())];
+            return smallvec![self.branch(name.clone())];
         }
         let current = match &self.context.branch {
             Some(branch) => Text::literal(branch.as_str()),
@@ -825,8 +830,11 @@ const fn is_file_kind(kind: EffectKind) -> bool {
 fn begins_with(operands: &[Field], words: &[String]) -> Truth {
     let mut truth = Truth::No;
     for operand in operands {
-        let prefix = operand.text.prefix().trim_start().to_ascii_lowercase();
-        let found = words.iter().any(|word| prefix.starts_with(&word.to_ascii_lowercase()));
+        let prefix = operand.text.prefix().trim_start();
+        let found = words.iter().any(|word| {
+            let begin = prefix.as_bytes().get(..word.len());
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
+        });
         let unknown = operand.text.has_unknown() && prefix.is_empty();
         truth = truth.or(match (found, unknown) {
             (true, _) => Truth::Yes,
@@ -839,8 +847,9 @@ fn begins_with(operands: &[Field], words: &[String]) -> Truth {
 
 /// The effect of one tool call on a file, for callers that do not go through a shell.
 pub fn touch(path: &str, kind: EffectKind, context: &Context, known: &Known) -> Fact {
-    let paths = Paths::new(context, known);
-    let object = paths.object(&Text::literal(path), &[Text::literal(context.cwd.as_str())]);
+    let roots = Roots::new(context);
+    let object = Paths::new(&roots, known)
+        .object(&Text::literal(path), &[Text::literal(context.cwd.as_str())]);
     Fact {
         kind,
         object: Object::Path(Box::new(object)),

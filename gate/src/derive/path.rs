@@ -3,6 +3,8 @@
 //! A path is resolved lexically against every directory its command may run in, then compared by
 //! components with what is known about places. Links are not followed.
 
+use smallvec::SmallVec;
+
 use crate::model::component::{self, Part, Pattern, Patterns};
 use crate::model::context::Context;
 use crate::model::fact::{PathObject, Place, Places};
@@ -79,19 +81,44 @@ impl Known {
     }
 }
 
+/// The workspaces and the home of a context, prepared for any number of commands.
+#[derive(Clone, Debug, Default)]
+pub struct Roots {
+    workspaces: Vec<Route<'static>>,
+    home: Route<'static>,
+    /// What they were made from.
+    from: (Vec<String>, String),
+}
+
+impl Roots {
+    /// Those of a context.
+    pub fn new(context: &Context) -> Self {
+        Self {
+            workspaces: context.workspaces.iter().map(|path| owned(&names(path))).collect(),
+            home: owned(&names(&context.home)),
+            from: (context.workspaces.clone(), context.home.clone()),
+        }
+    }
+
+    /// Whether they are those of the context.
+    pub fn are_of(&self, context: &Context) -> bool {
+        self.from.0 == context.workspaces && self.from.1 == context.home
+    }
+}
+
 /// Answers where paths lead in one context.
 #[derive(Debug)]
 pub struct Paths<'a> {
     known: &'a Known,
-    workspaces: Vec<Route<'a>>,
-    home: Route<'a>,
+    workspaces: &'a [Route<'static>],
+    home: &'a Route<'static>,
 }
 
 /// A normalised path.
 #[derive(Clone, Debug, Default)]
 struct Walk<'a> {
     /// Components from the root, up to and with the first unknown one.
-    components: Vec<Part<'a>>,
+    components: SmallVec<[Part<'a>; 8]>,
     /// Whether the last component is unknown, so that the path may go on.
     open: bool,
     /// Whether not even its start is known.
@@ -101,13 +128,9 @@ struct Walk<'a> {
 }
 
 impl<'a> Paths<'a> {
-    /// Prepares for one context.
-    pub fn new(context: &'a Context, known: &'a Known) -> Self {
-        Self {
-            known,
-            workspaces: context.workspaces.iter().map(|path| names(path)).collect(),
-            home: names(&context.home),
-        }
+    /// Prepares for the roots of one context.
+    pub fn new(roots: &'a Roots, known: &'a Known) -> Self {
+        Self { known, workspaces: &roots.workspaces, home: &roots.home }
     }
 
     /// What `text` names in each of `directories`.
@@ -175,7 +198,7 @@ impl<'a> Paths<'a> {
                     || self.known.system.iter().any(is)
                     || self.known.temporary.iter().any(is)
                     || self.known.home_parents.iter().any(is)
-                    || is(&self.home)
+                    || is(self.home)
                     || self.homes(&walk.components).iter().any(|(depth, _)| *depth == exact.len())
             })
     }
@@ -203,7 +226,7 @@ impl<'a> Paths<'a> {
         let path = walk.components.as_slice();
         // The depth of the innermost root that surely holds the path and is no system tree.
         let mut cover = None;
-        for root in &self.workspaces {
+        for root in self.workspaces {
             let (at, below) = relation(walk, root);
             places.raise(Place::WorkspaceRoot, at);
             places.raise(Place::Workspace, below);
@@ -309,7 +332,7 @@ impl<'a> Paths<'a> {
                 add(parent.len() + 1, prefix(path, parent));
             }
         }
-        for home in [&self.home, &self.known.root_home] {
+        for home in [self.home, &self.known.root_home] {
             if path.len() >= home.len() && !home.is_empty() {
                 add(home.len(), prefix(path, home));
             }
@@ -351,7 +374,7 @@ impl<'a> Paths<'a> {
         let skip = self
             .workspaces
             .iter()
-            .chain(std::iter::once(&self.home))
+            .chain(std::iter::once(self.home))
             .filter(|root| spelled(path, root))
             .map(Vec::len)
             .max()
@@ -440,7 +463,7 @@ impl<'a> Paths<'a> {
                 break;
             }
         }
-        let parent = Walk { components: path.to_vec(), ..Walk::default() };
+        let parent = Walk { components: path.iter().cloned().collect(), ..Walk::default() };
         let found = self.places(&parent);
         for (place, at) in found.iter() {
             places.raise(place, at.and(truth));
@@ -500,7 +523,7 @@ impl Walk<'_> {
 
 /// Resolves a path lexically against a directory, where it is relative and there is one.
 fn walk<'a>(text: &'a Text, directory: Option<&'a Text>) -> Walk<'a> {
-    let mut walk = Walk { components: Vec::with_capacity(8), ..Walk::default() };
+    let mut walk = Walk::default();
     if text.prefix().starts_with('/') {
         walk.follow(text);
     } else if matches!(text.pieces().first(), Some(Piece::Unknown(cause)) if !cause.is_below()) {
@@ -563,7 +586,7 @@ impl<'a> Walk<'a> {
             if first == Some("proc") && process() && at(2) == Some("root") {
                 self.components.drain(..3);
             } else if first == Some("proc") && process() && at(2) == Some("cwd") {
-                let rest = self.components.split_off(3);
+                let rest: Vec<Part<'a>> = self.components.drain(3..).collect();
                 self.components.clear();
                 match directory {
                     Some(directory) if directory.prefix().starts_with('/') => {
@@ -620,7 +643,7 @@ fn each_part<'a>(text: &'a Text, mut give: impl FnMut(Part<'a>)) {
 
 /// The components of a known path.
 fn names(path: &str) -> Route<'_> {
-    let mut walk = Walk { components: Vec::with_capacity(8), ..Walk::default() };
+    let mut walk = Walk::default();
     let whole = Text::empty();
     for name in path.split('/') {
         walk.step(Part::Name(name), &whole);
@@ -700,7 +723,7 @@ mod tests {
             .map(|c| match c {
                 '*' => Piece::Glob(Glob::Any),
                 '$' => Piece::Unknown(Unknown::Output),
-                c => Piece::Literal(c.to_string()),
+                c => Piece::Literal(c.into()),
             })
             .collect()
     }
@@ -710,7 +733,8 @@ mod tests {
         let judgement = crate::load::rules(crate::load::builtin::rules()).unwrap();
         let context = Context::default();
         let known = Known::new(&judgement.knowledge);
-        let paths = Paths::new(&context, &known);
+        let roots = Roots::new(&context);
+        let paths = Paths::new(&roots, &known);
         let cwd = [Text::literal("/srv/app")];
         let table = [
             ("src/../a", Place::Workspace, "/srv/app/a"),

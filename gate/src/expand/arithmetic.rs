@@ -586,7 +586,7 @@ fn text_of(units: &[Unit]) -> Text {
     units
         .iter()
         .map(|unit| match unit {
-            Unit::Char(char) => Piece::Literal(char.to_string()),
+            Unit::Char(char) => Piece::Literal(char.to_string().into()),
             Unit::Unknown(cause) => Piece::Unknown(cause.clone()),
         })
         .collect()

@@ -313,9 +313,9 @@ impl<'w> Row<'w> {
             let mut own = index % count;
             index /= count;
             match node {
-                Node::Text(text) => out.push(Atom::Text((*text).to_owned())),
+                Node::Text(text) => out.push(Atom::Text((*text).into())),
                 Node::Part(part) => out.push(Atom::Part(part)),
-                Node::Sequence(sequence) => out.push(Atom::Text(sequence.nth(own))),
+                Node::Sequence(sequence) => out.push(Atom::Text(sequence.nth(own).into())),
                 Node::List(rows, _) => {
                     for row in rows {
                         if own < row.count {
@@ -357,7 +357,7 @@ fn join(backwards: Vec<Atom>) -> Vec<Atom> {
                 out.pop();
                 out.push(Atom::Made(part));
                 if let Some(rest) = text.get(name..).filter(|rest| !rest.is_empty()) {
-                    out.push(Atom::Text(rest.to_owned()));
+                    out.push(Atom::Text(rest.into()));
                 }
             }
             None => out.push(Atom::Text(text)),

@@ -21,7 +21,7 @@ use crate::model::script::{
     AssignmentValue, LimitKind, Operation, Part, ProcessSubstitution, Subscript, Substitution, Word,
 };
 use crate::model::span::{Site, SourceId, Span};
-use crate::model::value::{Field, Glob, Piece, Text, Unknown, Value};
+use crate::model::value::{Field, Glob, Piece, Str, Text, Unknown, Value};
 
 use broken::{Rule, holds};
 use tilde::Tilde;
@@ -167,7 +167,7 @@ pub fn is_number(cause: &Unknown) -> bool {
 enum Run {
     /// Known characters. `quoted`: they stand for themselves. `splits`: an unquoted expansion gave
     /// them, so they are split and a backslash among them quotes in a pattern.
-    Text { text: String, quoted: bool, splits: bool },
+    Text { text: Str, quoted: bool, splits: bool },
     /// Any characters.
     Unknown { cause: Unknown, quoted: bool },
     /// A piece of a pattern that is part of a value.
@@ -239,7 +239,7 @@ enum Effect {
 #[derive(Clone, Debug)]
 enum Atom<'w> {
     /// Unquoted characters.
-    Text(String),
+    Text(Str),
     /// Any other part of the source.
     Part(&'w Part),
     /// A part that brace expansion made.
@@ -279,7 +279,7 @@ fn splits_stars(parts: &[Part]) -> bool {
 
 /// The characters of a word that every expansion leaves alone, and whether the first is quoted:
 /// non-empty quotes and plain text without a character that means something to any expansion.
-fn untouched(word: &Word) -> Option<(String, bool)> {
+fn untouched(word: &Word) -> Option<(Str, bool)> {
     let plain = |text: &str| {
         text.bytes().all(|byte| {
             byte.is_ascii_alphanumeric()
@@ -290,7 +290,12 @@ fn untouched(word: &Word) -> Option<(String, bool)> {
         })
     };
     let quoted = !matches!(word.parts.first()?, Part::Literal(..));
-    let mut out = String::with_capacity(word.span.end.saturating_sub(word.span.start).min(256));
+    match word.parts.as_slice() {
+        [Part::Literal(text, _)] => return plain(text).then(|| (text.clone(), quoted)),
+        [Part::SingleQuoted(text, _)] if !text.is_empty() => return Some((text.clone(), quoted)),
+        _ => {}
+    }
+    let mut out = Str::new();
     for part in &word.parts {
         match part {
             Part::Literal(text, _) if plain(text) => out.push_str(text),
@@ -305,6 +310,17 @@ fn untouched(word: &Word) -> Option<(String, bool)> {
         }
     }
     Some((out, quoted))
+}
+
+/// The one field of a word that every expansion leaves alone.
+pub fn plain_field(word: &Word, environ: &dyn Environ) -> Option<Field> {
+    let (most, bytes) = environ.limits();
+    let (text, quoted) = untouched(word)?;
+    if text.len() > bytes || most == 0 {
+        return None;
+    }
+    let site = Site::new(environ.source(), word.span);
+    Some(Field { text: Text::literal(text), site, quoted, ..Field::default() })
 }
 
 impl<'e> Expander<'e> {
@@ -352,13 +368,8 @@ impl<'e> Expander<'e> {
     }
 
     fn fields(&mut self, word: &Word, declaration: bool) -> Vec<Field> {
-        let (most, bytes) = self.environ.limits();
-        if let Some((text, quoted)) = untouched(word)
-            && text.len() <= bytes
-            && most > 0
-        {
-            let text = Text::literal(text);
-            return vec![Field { text, site: self.site(), quoted, ..Field::default() }];
+        if let Some(field) = plain_field(word, self.environ) {
+            return vec![field];
         }
         self.place = Place::of(word);
         let (limit, _) = self.environ.limits();
@@ -569,7 +580,7 @@ impl<'e> Expander<'e> {
             }
             Part::ArrayAssignment(assignment, _) => {
                 out.push(Run::Text {
-                    text: format!("{}=", assignment.name),
+                    text: format!("{}=", assignment.name).into(),
                     quoted: true,
                     splits: false,
                 });

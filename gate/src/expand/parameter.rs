@@ -609,7 +609,7 @@ fn remove(text: &Text, pattern: &Pattern, longest: bool, prefix: bool) -> Text {
         Piece::Literal(known) if known.len() >= fixed.len() => {
             let rest = if prefix { known.strip_prefix(&fixed) } else { known.strip_suffix(&fixed) };
             let Some(rest) = rest else { return text.clone() };
-            let rest = Piece::Literal(rest.to_owned());
+            let rest = Piece::Literal(rest.into());
             let between = pieces.get(usize::from(prefix)..pieces.len() - usize::from(!prefix));
             let between = between.unwrap_or_default().iter().cloned();
             if prefix {
@@ -855,7 +855,7 @@ fn cut(text: &Text, offset: Option<i64>, length: Length) -> Text {
             _ => Text::unknown(cause()),
         },
         None if known.is_empty() => text.clone(),
-        None => std::iter::once(Piece::Literal(known.get(start..).unwrap_or_default().to_owned()))
+        None => std::iter::once(Piece::Literal(known.get(start..).unwrap_or_default().into()))
             .chain(text.pieces().iter().skip(1).cloned())
             .collect(),
     }

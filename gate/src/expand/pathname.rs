@@ -6,7 +6,7 @@
 //! row of tokens, some of which stand for any characters: the same walk answers whether a match is
 //! possible and whether it is certain.
 
-use crate::model::value::{Glob, Piece, Text, Truth, Unknown};
+use crate::model::value::{Glob, Piece, Str, Text, Truth, Unknown};
 
 /// Steps one match may take.
 const WORK: usize = 1 << 23;
@@ -986,7 +986,7 @@ pub(super) fn expand(cells: &[Cell], options: Options) -> Option<Text> {
                     }
                     '\\' if *expanded => match cells.get(at) {
                         Some(Cell::Char { char, .. }) => {
-                            text.push(Piece::Glob(Glob::Set(format!("\\{char}"))));
+                            text.push(Piece::Glob(Glob::Set(format!("\\{char}").into())));
                             at += 1;
                         }
                         _ => text.push_str("\\"),
@@ -1002,14 +1002,14 @@ pub(super) fn expand(cells: &[Cell], options: Options) -> Option<Text> {
 fn push_folded(text: &mut Text, char: char, options: Options) {
     let (lower, upper) = (char.to_ascii_lowercase(), char.to_ascii_uppercase());
     if options.fold && lower != upper {
-        text.push(Piece::Glob(Glob::Set(format!("[{lower}{upper}]"))));
+        text.push(Piece::Glob(Glob::Set(format!("[{lower}{upper}]").into())));
     } else {
         text.push_str(char.encode_utf8(&mut [0; 4]));
     }
 }
 
-fn span_piece(cells: &[Cell], start: usize, end: usize, make: fn(String) -> Glob) -> Piece {
-    let mut source = String::new();
+fn span_piece(cells: &[Cell], start: usize, end: usize, make: fn(Str) -> Glob) -> Piece {
+    let mut source = Str::new();
     for cell in cells.get(start..end).unwrap_or_default() {
         match cell {
             Cell::Char { char, quoted, .. } => {
@@ -1040,7 +1040,7 @@ impl Options {
     /// With `dotglob`, a pattern at the start of a name takes the form that matches a dot too.
     fn leading(self, glob: Glob, start_of_name: bool) -> Glob {
         if self.dotglob && start_of_name && glob != Glob::Deep {
-            Glob::Extended(glob.source().to_owned())
+            Glob::Extended(glob.source().into())
         } else {
             glob
         }

@@ -168,8 +168,44 @@ impl Splitter {
     }
 }
 
+/// The text of runs that are neither split nor a pattern, and whether the first is quoted; there
+/// is no such text where the runs come to no field at all.
+fn whole(runs: &[Run]) -> Option<(Text, bool)> {
+    let mut text = Text::empty();
+    let mut first = None;
+    for run in runs {
+        match run {
+            Run::Text { text: own, .. } if own.is_empty() => continue,
+            Run::Text { text: own, quoted: true, .. } => text.push_str(own),
+            Run::Text { text: own, quoted: false, splits: false } => {
+                let is_plain =
+                    |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,%=:".contains(&byte);
+                if !own.bytes().all(is_plain) {
+                    return None;
+                }
+                text.push_str(own);
+            }
+            Run::Unknown { cause, quoted: true } => text.push(Piece::Unknown(cause.clone())),
+            Run::Null => {}
+            _ => return None,
+        }
+        let quoted =
+            matches!(run, Run::Null | Run::Text { quoted: true, .. } | Run::Unknown { .. });
+        first.get_or_insert(quoted);
+    }
+    first.map(|quoted| (text, quoted))
+}
+
 /// Splits, looks for patterns and removes what is left of the quotes.
 pub(super) fn fields(expander: &mut Expander, runs: Vec<Run>, limit: usize, out: &mut Vec<Field>) {
+    if out.len() < limit
+        && let Some((text, quoted)) = whole(&runs)
+        && !expander.environ.option("nocaseglob")
+    {
+        let text = expander.bounded(text);
+        out.push(Field { text, arity: Arity::One, site: expander.site(), quoted });
+        return;
+    }
     let mut splitter = Splitter {
         ifs: Ifs::new(expander),
         now: Growing::default(),

@@ -48,7 +48,7 @@ pub(super) fn literal(
     let mut text = text;
     let mut colons = tilde == Tilde::Assignment;
     if tilde == Tilde::Word {
-        let head = first.then(|| assignment_end(&[Atom::Text(text.to_owned())])).flatten();
+        let head = first.then(|| assignment_end(&[Atom::Text(text.into())])).flatten();
         if let Some(end) = head {
             let (name, value) = text.split_at_checked(end).unwrap_or((text, ""));
             push(name, quoted, out);
@@ -151,6 +151,6 @@ fn variable(expander: &Expander, name: &str) -> Option<Text> {
 
 fn push(text: &str, quoted: bool, out: &mut Vec<Run>) {
     if !text.is_empty() {
-        out.push(Run::Text { text: text.to_owned(), quoted, splits: false });
+        out.push(Run::Text { text: text.into(), quoted, splits: false });
     }
 }

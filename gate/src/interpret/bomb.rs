@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use super::state::Function;
 use crate::model::script::{Command, CommandKind, Part, Script, SimpleCommand, Word};
+use crate::model::value::Str;
 
 /// Counts the copies a body starts.
 pub(super) struct Count<'a> {
     name: &'a str,
     functions: &'a BTreeMap<String, Vec<Rc<Function>>>,
     /// Functions whose bodies were counted already.
-    visited: BTreeSet<String>,
+    visited: BTreeSet<Str>,
     copies: usize,
     /// Whether some copy runs beside others: in a pipeline, in the background or in a loop.
     beside: bool,
@@ -24,7 +25,7 @@ const WORK: usize = 10_000;
 impl<'a> Count<'a> {
     /// Counts calls of the function `name`; for a script, words that name the script itself.
     pub(super) fn new(name: &'a str, functions: &'a BTreeMap<String, Vec<Rc<Function>>>) -> Self {
-        let visited = BTreeSet::from([name.to_owned()]);
+        let visited = BTreeSet::from([Str::from(name)]);
         Self { name, functions, visited, copies: 0, beside: false, work: 0 }
     }
 
@@ -97,11 +98,11 @@ impl<'a> Count<'a> {
             }
         }
         let Some(name) = simple.words.first().and_then(plain) else { return };
-        if !self.functions.contains_key(&name) || !self.visited.insert(name.clone()) {
+        if !self.functions.contains_key(name.as_str()) || !self.visited.insert(name.clone()) {
             return;
         }
         let functions = self.functions;
-        for function in functions.get(&name).into_iter().flatten() {
+        for function in functions.get(name.as_str()).into_iter().flatten() {
             self.command(&function.body, beside, weight, depth);
         }
     }
@@ -122,8 +123,11 @@ impl<'a> Count<'a> {
 }
 
 /// The characters of a word without expansions.
-pub(super) fn plain(word: &Word) -> Option<String> {
-    let mut out = String::new();
+pub(super) fn plain(word: &Word) -> Option<Str> {
+    if let [Part::Literal(text, _)] = word.parts.as_slice() {
+        return Some(text.clone());
+    }
+    let mut out = Str::new();
     for part in &word.parts {
         match part {
             Part::Literal(text, _)

@@ -13,7 +13,7 @@ use crate::model::script::{GapCause, LimitKind};
 use crate::model::span::{Site, Span};
 use crate::model::trace::Carried;
 use crate::model::utility::{CarryScope, Language};
-use crate::model::value::{Field, Piece, Text, Unknown, Value};
+use crate::model::value::{Field, List, Piece, Str, Text, Unknown, Value};
 
 /// Texts of `trap` that are kept.
 const TRAPS: usize = 16;
@@ -228,7 +228,7 @@ impl Runner<'_> {
         });
         let before = self.state.clone();
         let next = match operand {
-            None => vec![self.home_text()],
+            None => [self.home_text()].into(),
             Some(field) if field.exact() == Some("-") => self.state.previous.clone(),
             Some(field) if field.text.is_empty() => self.state.directories.clone(),
             Some(field) => self.entered(&field.text),
@@ -255,8 +255,8 @@ impl Runner<'_> {
     }
 
     /// The directories a path names, one for each directory the shell may be in.
-    fn entered(&self, path: &Text) -> Vec<Text> {
-        let mut next = self.keys(path);
+    fn entered(&self, path: &Text) -> List<Text> {
+        let mut next: List<Text> = self.keys(path).into();
         let relative = !path.prefix().starts_with(['/', '.']) && !path.prefix().is_empty();
         if relative && let Some(variable) = self.state.variable("CDPATH") {
             match scalar(&variable.value()).exact() {
@@ -281,7 +281,7 @@ impl Runner<'_> {
         next
     }
 
-    fn move_to(&mut self, next: Vec<Text>) {
+    fn move_to(&mut self, next: List<Text>) {
         let old = std::mem::replace(&mut self.state.directories, next);
         self.state.previous = old;
         // The shell's own variables follow the directory again.
@@ -301,7 +301,7 @@ impl Runner<'_> {
                 self.move_to(next);
             }
             Some(field) if field.text.prefix().starts_with(['+', '-']) && field.text.is_exact() => {
-                let mut all: Vec<Text> = here;
+                let mut all: Vec<Text> = here.iter().cloned().collect();
                 for entry in &self.state.stack {
                     all.extend(entry.iter().cloned());
                 }
@@ -309,7 +309,7 @@ impl Runner<'_> {
                 if self.state.stack.is_empty() {
                     all.push(Text::unknown(Unknown::Parameter("DIRSTACK".into())));
                 }
-                self.move_to(all);
+                self.move_to(all.into());
             }
             Some(field) => {
                 let next = self.entered(&field.text);
@@ -355,7 +355,7 @@ impl Runner<'_> {
                 (Some((name, _)), _) => name.clone(),
                 (None, _) => {
                     if let Some(name) = field.text.exact() {
-                        name.to_owned()
+                        name.into()
                     } else {
                         self.name_operand(&field.text, field.site.span);
                         continue;
@@ -365,7 +365,7 @@ impl Runner<'_> {
             let (variable, subscript) = match full.split_once('[') {
                 Some((variable, rest)) => {
                     self.name_operand(&Text::literal(full.clone()), field.site.span);
-                    (variable.to_owned(), Some(rest.to_owned()))
+                    (Str::from(variable), Some(rest.to_owned()))
                 }
                 None => (full.clone(), None),
             };
@@ -609,7 +609,7 @@ impl Runner<'_> {
                 .pieces()
                 .iter()
                 .map(|piece| match piece {
-                    Piece::Literal(literal) => Piece::Literal(unescape(literal)),
+                    Piece::Literal(literal) => Piece::Literal(unescape(literal).into()),
                     other => other.clone(),
                 })
                 .collect();
@@ -758,7 +758,7 @@ impl Runner<'_> {
 
     fn getopts(&mut self, call: &Call) {
         if let Some(name) = call.fields.get(2).and_then(Field::exact).filter(|n| is_name(n)) {
-            let value = Text::unknown(Unknown::Parameter(name.to_owned()));
+            let value = Text::unknown(Unknown::Parameter(name.into()));
             self.assign_text(name, None, value, false, call.site);
         }
         let argument = Text::unknown(Unknown::Parameter("OPTARG".into()));
@@ -913,8 +913,8 @@ fn number() -> Text {
     Text::unknown(Unknown::Arithmetic)
 }
 
-fn unknown_directory() -> Vec<Text> {
-    vec![Text::unknown(Unknown::Parameter("DIRSTACK".into()))]
+fn unknown_directory() -> List<Text> {
+    [Text::unknown(Unknown::Parameter("DIRSTACK".into()))].into()
 }
 
 /// Why what was read is unknown.

@@ -11,9 +11,9 @@ use super::{Frame, Outcome, Runner};
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::script::{GapCause, LimitKind};
 use crate::model::span::{Site, Span};
-use crate::model::trace::{Carried, CodeUse, DeedObject, Invocation, Stream};
-use crate::model::utility::{CarryScope, Language, Output};
-use crate::model::value::{Arity, Field, Piece, Text, Unknown, Value};
+use crate::model::trace::{Carried, CodeUse, DeedObject, Invocation, Reading, Stream};
+use crate::model::utility::{CarryScope, Language, Output, Utility};
+use crate::model::value::{Arity, Field, List, Piece, Text, Unknown, Value};
 use crate::parse::parse_in;
 
 /// Shells that read aliases in scripts.
@@ -29,20 +29,19 @@ impl Runner<'_> {
         if !self.step(1, span) {
             return Outcome::default();
         }
-        let name = self
-            .trace
-            .invocations
-            .get(index)
-            .and_then(|invocation| {
-                invocation
-                    .name
-                    .clone()
-                    .or_else(|| invocation.argv.first().map(|field| field.text.display()))
-            })
-            .unwrap_or_default();
-        let mut via = (*self.frame.via).clone();
+        let name =
+            self.trace
+                .invocations
+                .get(index)
+                .and_then(|invocation| {
+                    invocation.name.clone().or_else(|| {
+                        invocation.argv.first().map(|field| field.text.display().into())
+                    })
+                })
+                .unwrap_or_default();
+        let mut via = self.frame.via.clone();
         via.push(name.clone());
-        let inner = Frame { via: Rc::new(via), carrier: Some(index), scope: self.frame.scope };
+        let inner = Frame { via, carrier: Some(index), scope: self.frame.scope };
         let outer = std::mem::replace(&mut self.frame, inner);
         let outcome = self.deeper(span, |runner| runner.follow_inside(carried, &name, index, call));
         self.frame = outer;
@@ -60,8 +59,8 @@ impl Runner<'_> {
             Carried::Command { words, assignments, scope, directory, takes_input, .. } => {
                 let transparent = call.builtins && TRANSPARENT.contains(&name);
                 let tainted = self.stdin().text().is_some_and(is_from_network);
-                let fields: Vec<Field> =
-                    if tainted { words.into_iter().map(spoil).collect() } else { words };
+                let fields: List<Field> =
+                    if tainted { words.into_iter().map(spoil).collect() } else { words.into() };
                 // env fills in variables by itself (`-S '${NAME}'`).
                 let fields = if name == "env" {
                     fields.into_iter().map(|field| self.filled(field)).collect()
@@ -222,12 +221,12 @@ impl Runner<'_> {
         if scope != CarryScope::Local {
             if scope == CarryScope::Remote {
                 let elsewhere = Text::unknown(Unknown::NotModelled("another machine"));
-                self.state.directories = vec![elsewhere];
+                self.state.directories = [elsewhere].into();
             }
             self.frame.scope = scope;
         }
         if let Some(directory) = directory {
-            let mut next: Vec<Text> = Vec::new();
+            let mut next: List<Text> = List::new();
             for old in &self.state.directories {
                 let joined = join_path(old, directory);
                 if !next.contains(&joined) {
@@ -311,9 +310,9 @@ impl Runner<'_> {
         let language = contents.first().map_or(Language::Shell, interpreter_of);
         let parameters: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
         let label = path.text.display();
-        let mut via = (*self.frame.via).clone();
-        via.push(label.clone());
-        let inner = Frame { via: Rc::new(via), carrier: Some(index), scope: self.frame.scope };
+        let mut via = self.frame.via.clone();
+        via.push(label.as_str().into());
+        let inner = Frame { via, carrier: Some(index), scope: self.frame.scope };
         let outer = std::mem::replace(&mut self.frame, inner);
         self.deeper(call.site.span, |runner| {
             runner.file(&path, language, &parameters, false, &label, index, call)
@@ -467,17 +466,30 @@ impl Runner<'_> {
     }
 
     /// Remembers what an invocation writes into files.
-    pub(super) fn writes(&mut self, index: usize, input: &Stream, output: &Text) {
-        let Some(invocation) = self.trace.invocations.get(index) else { return };
+    pub(super) fn writes(&mut self, index: usize, input: &Stream) {
+        let Some(invocation) = self.trace.invocations.get_mut(index) else { return };
         if invocation.scope != CarryScope::Local && invocation.scope != CarryScope::OtherRoot {
             return;
         }
         let Some(name) = invocation.name.clone() else { return };
-        let reading = invocation.reading.clone();
         let utility = invocation.utility.and_then(|id| self.catalog.get(id));
+        let reading = std::mem::take(&mut invocation.reading);
+        self.writes_of(&name, utility, &reading, input);
+        if let Some(invocation) = self.trace.invocations.get_mut(index) {
+            invocation.reading = reading;
+        }
+    }
+
+    fn writes_of(
+        &mut self,
+        name: &str,
+        utility: Option<&Utility>,
+        reading: &Reading,
+        input: &Stream,
+    ) {
         let network = utility.is_some_and(|utility| utility.output == Output::Network);
         let feed = input.text().cloned().unwrap_or_else(|| Text::unknown(Unknown::Input));
-        match name.as_str() {
+        match name {
             "tee" => {
                 let adds = reading.options.iter().any(|option| option.name.contains('a'));
                 for operand in &reading.operands {
@@ -496,10 +508,46 @@ impl Runner<'_> {
                 return;
             }
             "cp" | "mv" | "ln" | "install" | "rsync" | "scp" => {
-                self.copies(&reading.operands, &name);
+                self.copies(&reading.operands, name);
                 return;
             }
             _ => {}
+        }
+        let mut paths: Vec<Text> = Vec::new();
+        for deed in &reading.deeds {
+            if let DeedObject::Path(path) = &deed.object
+                && matches!(
+                    deed.kind,
+                    EffectKind::Write | EffectKind::Put | EffectKind::Append | EffectKind::Create
+                )
+            {
+                paths.push(path.clone());
+            }
+        }
+        if let Some(utility) = utility {
+            for option in &reading.options {
+                let Some(value) = &option.value else { continue };
+                let writes = utility.options.iter().any(|spec| {
+                    spec.names.first().is_some_and(|own| *own == option.name)
+                        && spec
+                            .effects
+                            .iter()
+                            .any(|effect| matches!(effect, EffectKind::Write | EffectKind::Append))
+                });
+                if writes {
+                    paths.push(value.text.clone());
+                }
+            }
+        }
+        if network {
+            for operand in &reading.operands {
+                if let Some(name) = url_name(&operand.text) {
+                    paths.push(name);
+                }
+            }
+        }
+        if paths.is_empty() {
+            return;
         }
         let content = if network || is_from_network(&feed) {
             Text::unknown(Unknown::Network)
@@ -516,39 +564,6 @@ impl Runner<'_> {
         };
         // Where it is not known what is written, only files that matter are remembered.
         let matters = !matches!(content.first_unknown(), Some(Unknown::Output));
-        let mut paths: Vec<Text> = Vec::new();
-        for deed in &reading.deeds {
-            if let DeedObject::Path(path) = &deed.object
-                && matches!(
-                    deed.kind,
-                    EffectKind::Write | EffectKind::Put | EffectKind::Append | EffectKind::Create
-                )
-            {
-                paths.push(path.clone());
-            }
-        }
-        if let Some(utility) = utility {
-            for option in &reading.options {
-                let writes = utility.options.iter().any(|spec| {
-                    spec.names.first() == Some(&option.name)
-                        && spec
-                            .effects
-                            .iter()
-                            .any(|effect| matches!(effect, EffectKind::Write | EffectKind::Append))
-                });
-                if let Some(value) = option.value.as_ref().filter(|_| writes) {
-                    paths.push(value.text.clone());
-                }
-            }
-        }
-        if network {
-            for operand in &reading.operands {
-                if let Some(name) = url_name(&operand.text) {
-                    paths.push(name);
-                }
-            }
-        }
-        let _ = output;
         for path in paths {
             if matters || self.has_written(&path) {
                 self.write_path(&path, &content, false);

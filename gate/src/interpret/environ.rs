@@ -1,7 +1,5 @@
 //! The shell's state as expansion sees it: values, substitutions, evaluation.
 
-use std::collections::BTreeMap;
-
 use super::flow::scalar;
 use super::state::{State, Target, Variable, is_from_network};
 use super::{Frame, Runner};
@@ -61,7 +59,7 @@ impl Environ for Runner<'_> {
                 "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "LINENO" | "UID" | "EUID"
                 | "PPID" | "BASHPID" | "COLUMNS" | "LINES" | "HISTCMD" | "SHLVL"
                 | "BASH_SUBSHELL" | "PIPESTATUS" => number(),
-                _ => Value::Unknown(Unknown::Parameter(name.to_owned())),
+                _ => Value::Unknown(Unknown::Parameter(name.into())),
             };
         };
         if variable.nameref
@@ -70,7 +68,7 @@ impl Environ for Runner<'_> {
             && !target.is_empty()
         {
             return self.state.variable(target).filter(|variable| !variable.nameref).map_or_else(
-                || Value::Unknown(Unknown::Parameter(target.to_owned())),
+                || Value::Unknown(Unknown::Parameter(target.into())),
                 Variable::value,
             );
         }
@@ -231,7 +229,7 @@ impl Environ for Runner<'_> {
                     Some((parent, _)) if !parent.is_empty() => {
                         Text::literal(format!("{parent}/{user}"))
                     }
-                    _ => Text::unknown(Unknown::Parameter(format!("~{user}"))),
+                    _ => Text::unknown(Unknown::Parameter(format!("~{user}").into())),
                 }
             }
         }
@@ -264,7 +262,7 @@ impl Runner<'_> {
         let (texts, open) = &*self.state.positional;
         match texts.get(number - 1) {
             Some(text) => Value::Scalar(text.clone()),
-            None if *open => Value::Unknown(Unknown::Parameter(number.to_string())),
+            None if *open => Value::Unknown(Unknown::Parameter(number.to_string().into())),
             None => Value::Unset,
         }
     }
@@ -273,6 +271,11 @@ impl Runner<'_> {
     pub(super) fn word_fields(&mut self, word: &Word) -> Vec<Field> {
         let fields = expand::fields(word, self);
         fields.into_iter().map(|field| self.close_field(field)).collect()
+    }
+
+    /// The one field of a word that no expansion changes.
+    pub(super) fn plain_field(&self, word: &Word) -> Option<Field> {
+        expand::plain_field(word, self).map(|field| self.close_field(field))
     }
 
     /// The fields an operand of a declaration utility becomes.
@@ -380,6 +383,9 @@ impl Runner<'_> {
     }
 
     fn close_field(&self, field: Field) -> Field {
+        if self.holes.is_empty() {
+            return field;
+        }
         let text = self.close(&field.text);
         if text == field.text {
             return field;
@@ -390,7 +396,7 @@ impl Runner<'_> {
     /// Adds a carried text to the sources.
     pub(super) fn add_source(&mut self, text: &str, origin: Site) -> SourceId {
         let id = SourceId(u32::try_from(self.trace.sources.len()).unwrap_or(u32::MAX));
-        self.trace.sources.push(Source { text: text.to_owned(), origin: Some(origin) });
+        self.trace.sources.push(Source { text: text.into(), origin: Some(origin) });
         id
     }
 
@@ -474,7 +480,7 @@ impl Runner<'_> {
         else {
             return super::Outcome::default();
         };
-        let saved: BTreeMap<u32, Target> = self.state.descriptors.clone();
+        let saved = self.state.descriptors.clone();
         self.redirect(&command.redirections);
         if let Some(text) = self.stdin().text().cloned() {
             self.state.descriptors.clone_from(&saved);

@@ -152,6 +152,9 @@ impl Runner<'_> {
             };
         }
         let mut contents: Vec<Text> = Vec::new();
+        if self.state.files.is_empty() {
+            return contents;
+        }
         for key in self.keys(path) {
             for content in self.state.files.get(&key).into_iter().flatten() {
                 if !contents.contains(content) {

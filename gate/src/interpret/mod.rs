@@ -25,7 +25,7 @@ use crate::model::script::{
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::trace::{Source, Trace};
 use crate::model::utility::{CarryScope, Catalog};
-use crate::model::value::{Arity, Field, Text, Unknown, Value};
+use crate::model::value::{Arity, Field, List, Str, Text, Unknown, Value};
 use crate::parse::parse;
 use state::{State, Target};
 
@@ -44,14 +44,28 @@ pub fn run_script(
     catalog: &Catalog,
     limits: &Limits,
 ) -> Trace {
-    let mut runner = Runner::new(context, catalog, limits);
+    run_script_into(Trace::default(), text, parsed, context, catalog, limits)
+}
+
+/// As [`run_script`], into an empty trace, whose room is used again.
+pub fn run_script_into(
+    trace: Trace,
+    text: &str,
+    parsed: &Parsed,
+    context: &Context,
+    catalog: &Catalog,
+    limits: &Limits,
+) -> Trace {
+    let mut runner = Runner::new(trace, context, catalog, limits);
     runner.whole(text, parsed);
     let piped = runner.piped();
     if piped.is_empty() {
         return runner.trace;
     }
     // What is written into a named pipe reaches readers that come earlier in the text.
-    let mut runner = Runner::new(context, catalog, limits);
+    let mut trace = runner.trace;
+    trace.clear();
+    let mut runner = Runner::new(trace, context, catalog, limits);
     runner.piped = piped;
     runner.whole(text, parsed);
     runner.trace
@@ -80,7 +94,7 @@ impl Outcome {
 /// Where a command runs, as seen from its carriers.
 #[derive(Clone, Debug, Default)]
 struct Frame {
-    via: Rc<Vec<String>>,
+    via: List<Str>,
     carrier: Option<usize>,
     scope: CarryScope,
 }
@@ -141,12 +155,12 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn new(context: &'a Context, catalog: &'a Catalog, limits: &'a Limits) -> Self {
+    fn new(trace: Trace, context: &'a Context, catalog: &'a Catalog, limits: &'a Limits) -> Self {
         Self {
             context,
             catalog,
             limits,
-            trace: Trace::default(),
+            trace,
             state: State::new(context),
             source: SourceId::COMMAND,
             frame: Frame::default(),
@@ -170,7 +184,7 @@ impl<'a> Runner<'a> {
     }
 
     fn whole(&mut self, text: &str, parsed: &Parsed) {
-        self.trace.sources.push(Source { text: text.to_owned(), origin: None });
+        self.trace.sources.push(Source { text: text.into(), origin: None });
         self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
         let outcome = self.script(&parsed.script);
         if !self.traps.is_empty() {
@@ -567,7 +581,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Puts the descriptors of an outer command back, in the state of failure too.
-    fn restore_descriptors(&mut self, saved: BTreeMap<u32, Target>) {
+    fn restore_descriptors(&mut self, saved: state::Descriptors) {
         self.state.descriptors = saved;
     }
 

@@ -15,7 +15,7 @@ use crate::model::script::{
 use crate::model::span::{Site, Span};
 use crate::model::trace::{Invocation, Reading, Setting, Stream};
 use crate::model::utility::{Language, Output, Utility};
-use crate::model::value::{Arity, Field, Glob, Piece, Text, Unknown, Value};
+use crate::model::value::{Arity, Field, Glob, List, Piece, Str, Text, Unknown, Value};
 use crate::resolve::{Resolved, Surroundings, names, resolve};
 
 /// Names a pattern in the place of a command name may stand for that are followed.
@@ -30,7 +30,7 @@ const STEP_ELEMENTS: usize = 16;
 /// An assignment whose words have been expanded.
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
-    name: String,
+    name: Str,
     subscript: Option<Text>,
     append: bool,
     value: Value,
@@ -41,9 +41,9 @@ pub(super) struct Ready {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Call {
     /// The words, the name first.
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: List<Field>,
     /// Assignments before it.
-    pub(super) prefix: Vec<(String, Text)>,
+    pub(super) prefix: List<(Str, Text)>,
     /// Where it stands.
     pub(super) site: Site,
     /// Whether functions of this shell count.
@@ -78,6 +78,8 @@ impl Runner<'_> {
         let Names { used: mut names, mut tested, .. } = used;
         names.retain(|name| self.state.is_forked(name));
         tested.retain(|name| self.may_be_unset(name));
+        let owned = |list: &[&str]| list.iter().map(|name| Str::from(*name)).collect();
+        let (mut names, tested): (BTreeSet<Str>, BTreeSet<Str>) = (owned(&names), owned(&tested));
         if names.is_empty() && tested.is_empty() {
             return self.simple_once(simple, command);
         }
@@ -120,7 +122,7 @@ impl Runner<'_> {
             self.state = joined;
         }
         for name in &tested {
-            let stand_in = self.hole_text(&Unknown::Parameter(name.clone()));
+            let stand_in = self.hole_text(&Unknown::Parameter(name.clone().into()));
             for state in std::iter::once(&mut self.state).chain(&mut failed) {
                 state.undoubt(name, &stand_in);
             }
@@ -143,7 +145,7 @@ impl Runner<'_> {
 
     /// Gives a variable of the environment two values, unset and set to something.
     fn doubt(&mut self, name: &str) {
-        let stand_in = self.hole_text(&Unknown::Parameter(name.to_owned()));
+        let stand_in = self.hole_text(&Unknown::Parameter(name.into()));
         let variable = self.state.variable_mut(name);
         variable.values = vec![Value::Unset, Value::Scalar(stand_in)];
     }
@@ -151,7 +153,7 @@ impl Runner<'_> {
     fn simple_once(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
         let waiting = self.pending.len();
         let declares = declaration(simple);
-        let mut fields: Vec<Field> = Vec::new();
+        let mut fields: List<Field> = List::with_capacity(simple.words.len());
         let mut arrays = Vec::new();
         let substitutions = self.trace.substitutions.len();
         for (index, word) in simple.words.iter().enumerate() {
@@ -167,6 +169,12 @@ impl Runner<'_> {
                 let ready = self.prepare_as(assignment, associative);
                 arrays.push((fields.len(), ready));
                 fields.push(Field::literal(format!("{}=()", assignment.name), site));
+                continue;
+            }
+            if fields.len() < self.limits.fields
+                && let Some(field) = self.plain_field(word)
+            {
+                fields.push(field);
                 continue;
             }
             let more = if declares && index > 0 {
@@ -196,14 +204,14 @@ impl Runner<'_> {
             let ran = self.trace.substitutions.len() > substitutions;
             Outcome { status: (!ran).then_some(true), ..Outcome::default() }
         } else {
-            let mut prefix = Vec::new();
+            let mut prefix = List::new();
             for assignment in &simple.assignments {
                 let ready = self.prepare(assignment);
                 prefix.push((ready.name, scalar(&ready.value)));
             }
             if self.state.option("keyword") {
                 let name = fields.remove(0);
-                let mut kept = vec![name];
+                let mut kept: List<Field> = [name].into();
                 for field in fields {
                     match split_assignment(&field.text) {
                         Some((name, value)) => prefix.push((name, value)),
@@ -248,7 +256,7 @@ impl Runner<'_> {
         }
         let first = simple.words.first()?;
         let [Part::Literal(name, _)] = first.parts.as_slice() else { return None };
-        let alias = self.state.aliases.get(name)?.clone();
+        let alias = self.state.aliases.get(name.as_str())?.clone();
         let active = self.state.option("expand_aliases") || self.state.option("posix");
         if !active || self.calls.iter().any(|call| call.strip_prefix("alias ") == Some(name)) {
             return None;
@@ -284,7 +292,7 @@ impl Runner<'_> {
         };
         let doubtful = &self.state.doubtful;
         if doubtful.contains(&Definition::AnyAlias)
-            || doubtful.contains(&Definition::Alias(name.clone()))
+            || doubtful.contains(&Definition::Alias(name.to_string()))
         {
             return Some(self.either(run, |runner| runner.plain(simple, command)));
         }
@@ -302,12 +310,12 @@ impl Runner<'_> {
 
     fn call_inside(&mut self, call: &Call) -> Outcome {
         let Some(first) = call.fields.first() else { return Outcome::default() };
-        let name = first.exact().map(str::to_owned);
+        let name = first.exact();
         if call.functions
-            && let Some(name) = &name
+            && let Some(name) = name
             && self.state.functions.contains_key(name)
         {
-            if !self.state.doubtful.contains(&Definition::Function(name.clone())) {
+            if !self.state.doubtful.contains(&Definition::Function(name.to_owned())) {
                 return self.call_function(name, call);
             }
             // Where it was not defined, the name is that of a program.
@@ -316,7 +324,7 @@ impl Runner<'_> {
         }
         if name.is_none() && vanishes(first) {
             // Where the name comes to nothing, the next word is the name.
-            let rest: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
+            let rest: List<Field> = call.fields.iter().skip(1).cloned().collect();
             if rest.first().is_some_and(|field| !field.text.prefix().starts_with('-')) {
                 let rest = Call { fields: rest, ..call.clone() };
                 let outcome = self.call_fields(&rest);
@@ -364,7 +372,7 @@ impl Runner<'_> {
         for (variable, value) in saved {
             let variables = Rc::make_mut(&mut self.state.variables);
             match value {
-                Some(value) => variables.insert(Rc::from(variable), value),
+                Some(value) => variables.insert(Rc::from(variable.as_str()), value),
                 None => variables.remove(variable.as_str()),
             };
         }
@@ -372,16 +380,19 @@ impl Runner<'_> {
     }
 
     /// The variables that this text puts into the environment of a program.
-    pub(super) fn environment(&self, prefix: &[(String, Text)]) -> Vec<(String, Text)> {
-        let mut environment: Vec<(String, Text)> = self
+    pub(super) fn environment(&self, prefix: &List<(Str, Text)>) -> List<(Str, Text)> {
+        let mut environment: List<(Str, Text)> = self
             .state
             .variables
             .iter()
             .filter(|(name, variable)| {
                 variable.assigned && (variable.exported || self.is_listed_variable(name))
             })
-            .map(|(name, variable)| (name.to_string(), scalar(&variable.value())))
+            .map(|(name, variable)| (Str::from(&**name), scalar(&variable.value())))
             .collect();
+        if environment.is_empty() {
+            return prefix.clone();
+        }
         environment.extend(prefix.iter().cloned());
         environment
     }
@@ -401,7 +412,7 @@ impl Runner<'_> {
         );
         for candidate in resolved.candidates.iter().take(CANDIDATES) {
             let mut fields = call.fields.clone();
-            if let Some(first) = fields.first_mut() {
+            if let Some(first) = fields.make_mut().first_mut() {
                 first.text = Text::literal(candidate.clone());
                 first.arity = Arity::One;
             }
@@ -411,8 +422,8 @@ impl Runner<'_> {
         let Resolved { name, utility, folded, reading, carried, .. } = resolved;
         let index = self.trace.invocations.len();
         let shadowed = name.as_ref().is_some_and(|name| {
-            self.state.rebound.contains(name)
-                || (call.functions && self.state.aliases.contains_key(name))
+            self.state.rebound.contains(name.as_str())
+                || (call.functions && self.state.aliases.contains_key(name.as_str()))
         });
         self.complain(name.as_deref());
         self.trace.invocations.push(Invocation {
@@ -421,14 +432,13 @@ impl Runner<'_> {
             utility,
             folded,
             reading,
-            via: (*self.frame.via).clone(),
+            via: self.frame.via.clone(),
             carrier: self.frame.carrier,
             scope: self.frame.scope,
             site: call.site,
             directories: self.state.directories.clone(),
             environment,
             input: input.clone(),
-            output: Text::empty(),
             shadowed,
         });
         self.attach(call.accesses, index);
@@ -458,12 +468,15 @@ impl Runner<'_> {
             return outcome;
         }
         let silent = is_builtin && !matches!(name.as_deref(), Some("echo" | "printf"));
-        let output = if silent { Text::empty() } else { self.output(index, call, &input, follows) };
-        self.writes(index, &input, &output);
+        // What nothing in this text takes in need not be known.
+        let taken = matches!(self.state.descriptor(1), Target::Capture(_) | Target::File(_));
+        let output = if silent || !taken {
+            Text::empty()
+        } else {
+            self.output(index, call, &input, follows)
+        };
+        self.writes(index, &input);
         self.emit(1, &output);
-        if let Some(invocation) = self.trace.invocations.get_mut(index) {
-            invocation.output = output;
-        }
         outcome
     }
 
@@ -715,7 +728,7 @@ impl Runner<'_> {
             }
             (None, Some(old)) if append => Value::Scalar(add(scalar(&old), &text)),
             (None, None) if append => {
-                Value::Scalar(add(Text::unknown(Unknown::Parameter(name.clone())), &text))
+                Value::Scalar(add(Text::unknown(Unknown::Parameter(name.clone().into())), &text))
             }
             (None, _) => Value::Scalar(text),
             (Some(key), Some(Value::Associative { mut elements, mut open })) => {
@@ -778,7 +791,7 @@ impl Runner<'_> {
         let value = scalar(&variable.value());
         if variable.assigned && (variable.exported || listed) {
             let setting = Setting {
-                name: name.to_owned(),
+                name: name.into(),
                 value: value.clone(),
                 from: self.trace.invocations.len(),
                 site,
@@ -841,7 +854,7 @@ fn number(text: &Text) -> Option<i64> {
 }
 
 /// `NAME=VALUE`, where the name is known.
-pub(super) fn split_assignment(text: &Text) -> Option<(String, Text)> {
+pub(super) fn split_assignment(text: &Text) -> Option<(Str, Text)> {
     let (name, rest) = text.prefix().split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     if !is_name(name) {
@@ -851,7 +864,7 @@ pub(super) fn split_assignment(text: &Text) -> Option<(String, Text)> {
     for piece in text.pieces().iter().skip(1) {
         value.push(piece.clone());
     }
-    Some((name.to_owned(), value))
+    Some((name.into(), value))
 }
 
 /// Whether it is the name of a variable.
@@ -882,18 +895,18 @@ fn declaration(simple: &SimpleCommand) -> bool {
 
 /// Collects the names of the variables that words use.
 #[derive(Default)]
-struct Names {
-    used: BTreeSet<String>,
+struct Names<'a> {
+    used: Vec<&'a str>,
     /// Those of them whose being set decides what a word becomes (`${x:-word}`), a few.
-    tested: BTreeSet<String>,
+    tested: Vec<&'a str>,
     work: usize,
 }
 
-impl Names {
-    fn simple(&mut self, simple: &SimpleCommand, depth: usize) {
+impl<'a> Names<'a> {
+    fn simple(&mut self, simple: &'a SimpleCommand, depth: usize) {
         if depth > 0 && simple.words.first().and_then(bomb::plain).is_some_and(|name| name == "pwd")
         {
-            self.used.insert("PWD".to_owned());
+            self.used.push("PWD");
         }
         for word in &simple.words {
             self.word(word, depth);
@@ -903,9 +916,9 @@ impl Names {
         }
     }
 
-    fn assignment(&mut self, assignment: &Assignment, depth: usize) {
+    fn assignment(&mut self, assignment: &'a Assignment, depth: usize) {
         if assignment.append {
-            self.used.insert(assignment.name.clone());
+            self.used.push(&assignment.name);
         }
         if let Some(word) = &assignment.subscript {
             self.word(word, depth);
@@ -923,11 +936,11 @@ impl Names {
         }
     }
 
-    fn word(&mut self, word: &Word, depth: usize) {
+    fn word(&mut self, word: &'a Word, depth: usize) {
         if let Some(Part::Literal(text, _)) = word.parts.first() {
             for (tilde, name) in [("~+", "PWD"), ("~-", "OLDPWD")] {
                 if text.contains(tilde) {
-                    self.used.insert(name.to_owned());
+                    self.used.push(name);
                 }
             }
         }
@@ -936,7 +949,7 @@ impl Names {
         }
     }
 
-    fn part(&mut self, part: &Part, depth: usize) {
+    fn part(&mut self, part: &'a Part, depth: usize) {
         self.work += 1;
         if depth > 16 || self.work > 10_000 {
             return;
@@ -949,7 +962,7 @@ impl Names {
                 }
             }
             Part::Parameter(parameter, _) => {
-                self.used.insert(parameter.name.clone());
+                self.used.push(&parameter.name);
                 if let Some(Subscript::Index(word)) = &parameter.subscript {
                     self.word(word, depth);
                 }
@@ -959,8 +972,13 @@ impl Names {
                     | Operation::Error { word, .. }
                     | Operation::Alternative { word, .. } => {
                         let plain = !parameter.indirect && parameter.subscript.is_none();
-                        if plain && !word.parts.is_empty() && self.tested.len() < 3 {
-                            self.tested.insert(parameter.name.clone());
+                        let name = parameter.name.as_str();
+                        if plain
+                            && !word.parts.is_empty()
+                            && self.tested.len() < 3
+                            && !self.tested.contains(&name)
+                        {
+                            self.tested.push(name);
                         }
                         self.word(word, depth);
                     }
@@ -992,7 +1010,7 @@ impl Names {
         }
     }
 
-    fn script(&mut self, script: &Script, depth: usize) {
+    fn script(&mut self, script: &'a Script, depth: usize) {
         for item in &script.items {
             let pipelines =
                 std::iter::once(&item.list.first).chain(item.list.rest.iter().map(|(_, p)| p));

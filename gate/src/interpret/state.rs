@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::model::context::Context;
 use crate::model::script::Command;
 use crate::model::span::{Site, SourceId};
-use crate::model::value::{Piece, Text, Unknown, Value};
+use crate::model::value::{List, Piece, Str, Text, Unknown, Value};
 
 /// Alternatives that are kept apart before they become one unknown value.
 pub(super) const ALTERNATIVES: usize = 8;
@@ -127,6 +127,39 @@ pub(super) struct Function {
     pub(super) exported: bool,
 }
 
+/// What is connected to descriptors, sorted by their numbers; copies share it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Descriptors(List<(u32, Target)>);
+
+impl Descriptors {
+    pub(super) fn get(&self, number: u32) -> Option<&Target> {
+        self.0.iter().find(|(own, _)| *own == number).map(|(_, target)| target)
+    }
+
+    pub(super) fn contains_key(&self, number: &u32) -> bool {
+        self.get(*number).is_some()
+    }
+
+    pub(super) fn insert(&mut self, number: u32, target: Target) {
+        let at = self.0.partition_point(|(own, _)| *own < number);
+        if self.0.get(at).is_some_and(|(own, _)| *own == number) {
+            if let Some(slot) = self.0.make_mut().get_mut(at) {
+                slot.1 = target;
+            }
+        } else {
+            self.0.insert(at, (number, target));
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(u32, Target)> {
+        self.0.iter()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0 = List::new();
+    }
+}
+
 /// An alias and the place behind which it is in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Alias {
@@ -179,11 +212,11 @@ pub(super) struct State {
     pub(super) doubtful: Rc<BTreeSet<Definition>>,
     pub(super) options: Rc<BTreeMap<String, bool>>,
     /// Directories it may be in, at least one.
-    pub(super) directories: Vec<Text>,
-    pub(super) previous: Vec<Text>,
+    pub(super) directories: List<Text>,
+    pub(super) previous: List<Text>,
     /// `pushd`'s stack, the top last.
-    pub(super) stack: Vec<Vec<Text>>,
-    pub(super) descriptors: BTreeMap<u32, Target>,
+    pub(super) stack: Vec<List<Text>>,
+    pub(super) descriptors: Descriptors,
     /// Content that this text has put into files, by path; alternatives, at least one.
     pub(super) files: Rc<BTreeMap<Text, Vec<Text>>>,
     /// Names that `hash -p`, `enable` and their like gave another meaning.
@@ -244,10 +277,10 @@ impl State {
             aliases: Rc::default(),
             doubtful: Rc::default(),
             options: Rc::new(options),
-            directories: vec![Text::literal(context.cwd.clone())],
-            previous: vec![Text::unknown(Unknown::Parameter("OLDPWD".into()))],
+            directories: [Text::literal(context.cwd.as_str())].into(),
+            previous: [Text::unknown(Unknown::Parameter("OLDPWD".into()))].into(),
             stack: Vec::new(),
-            descriptors: BTreeMap::new(),
+            descriptors: Descriptors::default(),
             files: Rc::default(),
             rebound: Rc::default(),
             hidden: Vec::new(),
@@ -304,7 +337,7 @@ impl State {
     /// The variable for a change, made where it is missing.
     pub(super) fn variable_mut(&mut self, name: &str) -> &mut Variable {
         let entry = Rc::make_mut(&mut self.variables).entry(Rc::from(name)).or_insert_with(|| {
-            let mut fresh = Variable::new(Value::Unknown(Unknown::Parameter(name.to_owned())));
+            let mut fresh = Variable::new(Value::Unknown(Unknown::Parameter(name.into())));
             fresh.assigned = false;
             Rc::new(fresh)
         });
@@ -326,7 +359,7 @@ impl State {
             Rc::make_mut(&mut self.variables).remove(name);
             return;
         }
-        values.push(Value::Unknown(Unknown::Parameter(name.to_owned())));
+        values.push(Value::Unknown(Unknown::Parameter(name.into())));
         self.variable_mut(name).values = values;
     }
 
@@ -374,12 +407,12 @@ impl State {
 
     /// What is connected to a descriptor.
     pub(super) fn descriptor(&self, number: u32) -> Target {
-        self.descriptors.get(&number).cloned().unwrap_or(Target::Inherited)
+        self.descriptors.get(number).cloned().unwrap_or(Target::Inherited)
     }
 
     /// Splits the state so that each of these variables has one value, at most
     /// [`ALTERNATIVES`] states; variables past that are widened.
-    pub(super) fn split(&self, names: &BTreeSet<String>) -> Vec<Self> {
+    pub(super) fn split(&self, names: &BTreeSet<Str>) -> Vec<Self> {
         let mut states = vec![self.clone()];
         for name in names {
             let Some(variable) = self.variable(name) else { continue };
@@ -417,7 +450,7 @@ impl State {
             for state in &states {
                 for place in places {
                     let mut split = state.clone();
-                    let one = vec![place.clone()];
+                    let one: List<Text> = [place.clone()].into();
                     if name == "PWD" {
                         split.directories = one;
                     } else {
@@ -448,7 +481,7 @@ impl State {
         if !Rc::ptr_eq(&self.variables, &other.variables) {
             let mut changes = Vec::new();
             let environment =
-                |name: &str| Variable::new(Value::Unknown(Unknown::Parameter(name.to_owned())));
+                |name: &str| Variable::new(Value::Unknown(Unknown::Parameter(name.into())));
             for (name, mine) in self.variables.iter() {
                 match other.variables.get(name) {
                     Some(theirs) if Rc::ptr_eq(mine, theirs) || mine == theirs => {}
@@ -543,8 +576,10 @@ impl State {
             self.stack.clear();
         }
         if self.descriptors != other.descriptors {
-            for (number, target) in &other.descriptors {
-                self.descriptors.entry(*number).or_insert_with(|| target.clone());
+            for (number, target) in other.descriptors.iter() {
+                if !self.descriptors.contains_key(number) {
+                    self.descriptors.insert(*number, target.clone());
+                }
             }
         }
         self
@@ -582,14 +617,14 @@ fn one_sided<V>(mine: &BTreeMap<String, V>, theirs: &BTreeMap<String, V>) -> Vec
     [only(mine, theirs), only(theirs, mine)].concat()
 }
 
-fn join_directories(mine: &mut Vec<Text>, theirs: &[Text]) {
+fn join_directories(mine: &mut List<Text>, theirs: &[Text]) {
     for directory in theirs {
         if !mine.contains(directory) {
             mine.push(directory.clone());
         }
     }
     if mine.len() > ALTERNATIVES {
-        *mine = vec![Text::unknown(Unknown::Joined)];
+        *mine = [Text::unknown(Unknown::Joined)].into();
     }
 }
 

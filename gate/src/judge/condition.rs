@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
             Self::Substitution(_) => "substitution".into(),
             Self::Job(_) => "background".into(),
             Self::Bomb(_) => "bomb".into(),
-            Self::Setting(setting) => setting.name.clone(),
+            Self::Setting(setting) => setting.name.to_string(),
         }
     }
 
@@ -168,7 +168,7 @@ pub fn holds(condition: &Condition, subject: &Subject<'_>, scene: &Scene<'_>) ->
             .is_some_and(|own| {
                 let root = own.utility.and_then(|id| scene.catalog.root(id));
                 names.iter().any(|name| {
-                    own.name.as_ref() == Some(name)
+                    own.name.as_deref() == Some(name.as_str())
                         || root.is_some_and(|utility| utility.name == *name)
                 })
             })
@@ -186,7 +186,7 @@ pub fn holds(condition: &Condition, subject: &Subject<'_>, scene: &Scene<'_>) ->
             .into(),
         Condition::Option(names) => invocation.map_or(Truth::No, |own| own.reading.has_any(names)),
         Condition::Via(names) => {
-            invocation.is_some_and(|own| own.via.iter().any(|via| names.contains(via))).into()
+            invocation.is_some_and(|own| own.via.iter().any(|via| names.iter().any(|name| name == via))).into()
         }
         Condition::Scope(scopes) => invocation
             .map_or_else(

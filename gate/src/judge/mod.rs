@@ -8,6 +8,8 @@ mod harmless;
 pub mod index;
 pub mod raw;
 
+use std::collections::BTreeSet;
+
 use crate::judge::condition::{Subject, holds};
 use crate::judge::index::Index;
 use crate::model::context::Context;
@@ -41,12 +43,17 @@ pub struct Scene<'a> {
 /// Rules that hold or may hold, in the order of what they hold for.
 pub fn hits(rules: &RuleSet, index: &Index, scene: &Scene<'_>) -> Vec<Hit> {
     let mut out = Vec::new();
+    hits_into(&mut out, rules, index, scene);
+    out
+}
+
+/// As [`hits`], into a list that is empty.
+pub fn hits_into(out: &mut Vec<Hit>, rules: &RuleSet, index: &Index, scene: &Scene<'_>) {
     look(rules, index, scene, &mut |hit| {
         if hit.truth.is_possible() {
             out.push(hit);
         }
     });
-    out
 }
 
 /// As [`hits`], with what every rule said that looked at something, No included.
@@ -70,7 +77,7 @@ pub fn about(hit: &Hit, scene: &Scene<'_>) -> String {
         return Subject::Gap(*source, gap).about(scene);
     }
     let setting = scene.trace.settings.iter().find(|setting| setting.site == hit.site);
-    setting.map(|setting| setting.name.clone()).unwrap_or_default()
+    setting.map(|setting| setting.name.to_string()).unwrap_or_default()
 }
 
 fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(Hit)) {
@@ -113,7 +120,7 @@ fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(H
 /// Folds hits into a verdict. The worst label wins; without one, a command of readers alone is
 /// allowed and anything else passes.
 pub fn decide(rules: &RuleSet, labels: &Labels, hits: &[Hit], scene: &Scene<'_>) -> Verdict {
-    let mut found: Vec<(usize, Reason)> = Vec::new();
+    let mut found: Vec<Objection<'_>> = Vec::new();
     for hit in hits {
         let Some(rule) = rules.rules.get(hit.rule) else { continue };
         let label = match hit.truth {
@@ -134,43 +141,48 @@ pub fn decide(rules: &RuleSet, labels: &Labels, hits: &[Hit], scene: &Scene<'_>)
         if decision == Decision::Ask && is_allowed(&rules.allowed, hit, scene) {
             continue;
         }
-        found.push((
-            position,
-            Reason {
-                label: label.clone(),
-                rule: rule.id.clone(),
-                decision,
-                why: why(rule, hit, scene),
-                instead: rule.instead.clone(),
-                span: locate(scene.trace, hit.site),
-            },
-        ));
+        let span = locate(scene.trace, hit.site);
+        found.push(Objection { position, label, rule, hit, decision, span });
     }
     if found.is_empty() {
         return plain(rules, scene);
     }
-    found.sort_by(|(left, a), (right, b)| {
-        b.decision.cmp(&a.decision).then(left.cmp(right)).then(a.span.cmp(&b.span))
+    found.sort_by(|a, b| {
+        b.decision.cmp(&a.decision).then(a.position.cmp(&b.position)).then(a.span.cmp(&b.span))
     });
     let mut verdict = Verdict::default();
-    let mut ordered: Vec<(usize, &Reason)> =
-        found.iter().map(|(at, reason)| (*at, reason)).collect();
-    ordered.sort_by_key(|(at, reason)| (reason.decision != Decision::Deny, *at));
-    for (_, reason) in &ordered {
-        if !verdict.labels.contains(&reason.label) {
-            verdict.labels.push(reason.label.clone());
+    let mut ordered: Vec<&Objection<'_>> = found.iter().collect();
+    ordered.sort_by_key(|one| (one.decision != Decision::Deny, one.position));
+    for one in ordered {
+        if !verdict.labels.contains(one.label) {
+            verdict.labels.push(one.label.clone());
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
-    for (_, reason) in found {
-        verdict.decision = verdict.decision.max(reason.decision);
-        if verdict.reasons.len() < REASONS
-            && seen.insert((reason.label.clone(), reason.rule.clone(), reason.span))
-        {
-            verdict.reasons.push(reason);
+    let mut seen = BTreeSet::new();
+    for one in &found {
+        verdict.decision = verdict.decision.max(one.decision);
+        if verdict.reasons.len() < REASONS && seen.insert((one.label, &one.rule.id, one.span)) {
+            verdict.reasons.push(Reason {
+                label: one.label.clone(),
+                rule: one.rule.id.clone(),
+                decision: one.decision,
+                why: why(one.rule, one.hit, scene),
+                instead: one.rule.instead.clone(),
+                span: one.span,
+            });
         }
     }
     verdict
+}
+
+/// A hit whose label does not let the command through; its reason is written when it is kept.
+struct Objection<'a> {
+    position: usize,
+    label: &'a String,
+    rule: &'a Rule,
+    hit: &'a Hit,
+    decision: Decision,
+    span: Span,
 }
 
 /// The verdict where no rule objects.

@@ -223,7 +223,7 @@ pack_fields!(Utility {
     builtin,
     closed,
     requires_subcommand,
-});
+} not { index });
 pack_fields!(OptionSpec { names, value, kind, effects, language });
 pack_fields!(OperandSpec { place, kind, effects, when, unless, at_least });
 pack_fields!(EffectSpec {

@@ -9,8 +9,8 @@ use crate::model::context::Preset;
 use crate::model::fact::EffectKind;
 use crate::model::utility::{
     CarryForm, CarryScope, CarrySpec, Catalog, EffectObject, EffectSpec, Grammar, Input, Language,
-    OperandPlace, OperandSpec, OptionSpec, Output, Syntax, Utility, UtilityId, ValueArity,
-    ValueKind, VariableClass, VariableSpec,
+    OperandPlace, OperandSpec, OptionIndex, OptionSpec, Output, Syntax, Utility, UtilityId,
+    ValueArity, ValueKind, VariableClass, VariableSpec,
 };
 use crate::model::verdict::Decision;
 
@@ -438,6 +438,7 @@ fn check(
         });
     }
     Ok(Utility {
+        index: OptionIndex::default(),
         recursive: names.resolve(at, "recursive", entry.recursive)?,
         force: names.resolve(at, "force", entry.force)?,
         dry: names.resolve(at, "dry", entry.dry)?,

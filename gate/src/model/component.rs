@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::value::{Glob, Piece, Text, Truth};
+use crate::model::value::{Glob, Piece, Str, Text, Truth};
 
 /// Characters a component may have; no file has a longer name.
 const LONGEST: usize = 1024;
@@ -15,7 +15,7 @@ enum Atom {
     /// Any one.
     One,
     /// One of a bracket expression.
-    Set(String),
+    Set(Str),
     /// Any number of any.
     Any,
     /// Any number of any, not known now.
@@ -129,15 +129,10 @@ impl<'a> Pattern<'a> {
     pub fn matches(&self, part: &Part<'_>) -> Truth {
         match part {
             Part::Name(name) => Truth::from(self.fits(name)),
-            Part::Mixed(text) => matches(text, &self.text),
-        }
-    }
-
-    /// As [`spells`].
-    pub fn is_spelled_by(&self, part: &Part<'_>) -> Truth {
-        match part {
-            Part::Name(name) => Truth::from(self.fits(name)),
-            Part::Mixed(text) => spells(text, &self.text),
+            Part::Mixed(text) => match text.exact() {
+                Some(name) => Truth::from(is_like(name, &self.text)),
+                None => Subject::new(text).map_or(Truth::No, |subject| subject.matches(self)),
+            },
         }
     }
 
@@ -165,21 +160,133 @@ impl<'a> Pattern<'a> {
     }
 }
 
+/// A component that is not all known, prepared for many patterns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Subject {
+    atoms: Vec<Atom>,
+    /// Whether it begins with a pattern that does not match a dot there.
+    hides: bool,
+    /// Whether it has an unknown piece.
+    has_unknown: bool,
+    /// Whether it takes in any number of characters somewhere.
+    has_many: bool,
+}
+
+impl Subject {
+    /// None where the component is longer than any name.
+    fn new(component: &Text) -> Option<Self> {
+        let atoms = atoms(component)?;
+        let first = component.pieces().first();
+        Some(Self {
+            hides: matches!(first, Some(Piece::Glob(glob)) if !matches!(glob, Glob::Extended(_))),
+            has_unknown: component.has_unknown(),
+            has_many: atoms.iter().any(Atom::is_many),
+            atoms,
+        })
+    }
+
+    /// As [`matches()`].
+    fn matches(&self, pattern: &Pattern<'_>) -> Truth {
+        if self.differs(pattern)
+            || (self.hides && pattern.text.starts_with('.'))
+            || !self.meets(pattern)
+        {
+            Truth::No
+        } else if !self.has_unknown || self.spells_out(pattern) {
+            Truth::Yes
+        } else {
+            Truth::Maybe
+        }
+    }
+
+    /// As [`spells`].
+    fn spells(&self, pattern: &Pattern<'_>) -> Truth {
+        if self.differs(pattern) {
+            Truth::No
+        } else if self.spells_out(pattern) {
+            Truth::Yes
+        } else if self.has_unknown && self.meets(pattern) {
+            Truth::Maybe
+        } else {
+            Truth::No
+        }
+    }
+
+    /// Whether a letter at an end already says that nothing fits both.
+    fn differs(&self, pattern: &Pattern<'_>) -> bool {
+        let other = |atom: Option<&Atom>, own: Option<u8>| match (atom, own) {
+            (Some(Atom::Char(c)), Some(own)) => {
+                c.is_ascii() && !c.eq_ignore_ascii_case(&char::from(own))
+            }
+            _ => false,
+        };
+        match pattern.kind {
+            PatternKind::Glob => false,
+            PatternKind::Ending => other(self.atoms.last(), Some(pattern.last)),
+            PatternKind::Name => {
+                other(self.atoms.last(), Some(pattern.last).filter(|last| *last != 0))
+                    || other(self.atoms.first(), pattern.text.bytes().next())
+            }
+        }
+    }
+
+    /// Whether some string fits both.
+    fn meets(&self, pattern: &Pattern<'_>) -> bool {
+        match pattern.kind {
+            PatternKind::Name => self.takes(&pattern.text),
+            PatternKind::Ending if self.atoms.last().is_some_and(Atom::is_many) => true,
+            _ => intersects(&self.atoms, &glob(&pattern.text)),
+        }
+    }
+
+    /// Whether every string that fits it fits the pattern.
+    fn spells_out(&self, pattern: &Pattern<'_>) -> bool {
+        match pattern.kind {
+            PatternKind::Name if self.has_many => false,
+            PatternKind::Ending => {
+                let mut atoms = self.atoms.iter().rev();
+                pattern.text.bytes().skip(1).rev().all(|byte| {
+                    matches!(atoms.next(), Some(Atom::Char(c)) if fold(*c) == fold(byte.into()))
+                })
+            }
+            _ => swallows(&glob(&pattern.text), &self.atoms),
+        }
+    }
+
+    /// Whether a name fits it. Only the last part that takes in any number is gone back to.
+    fn takes(&self, name: &str) -> bool {
+        let (mut names, mut atoms) = (name.chars(), self.atoms.iter());
+        let mut back = None;
+        loop {
+            let (mut next_names, mut next_atoms) = (names.clone(), atoms.clone());
+            match (next_atoms.next(), next_names.next()) {
+                (None, None) => return true,
+                (Some(atom), _) if atom.is_many() => {
+                    atoms = next_atoms;
+                    back = Some((names.clone(), atoms.clone()));
+                }
+                (Some(atom), Some(c)) if atom.meets(&Atom::Char(c)) => {
+                    (names, atoms) = (next_names, next_atoms);
+                }
+                _ => {
+                    let Some((from, rest)) = &mut back else { return false };
+                    if from.next().is_none() {
+                        return false;
+                    }
+                    (names, atoms) = (from.clone(), rest.clone());
+                }
+            }
+        }
+    }
+}
+
 /// Whether `component` is a name that the glob `pattern` (`*` and `?` only) describes, letters
 /// folded. A pattern in the component counts as every name it can match.
 pub fn matches(component: &Text, pattern: &str) -> Truth {
     if let Some(name) = component.exact() {
         return Truth::from(is_like(name, pattern));
     }
-    let Some(subject) = atoms(component) else { return Truth::No };
-    let pattern = glob(pattern);
-    if hides(component, &pattern) || !intersects(&subject, &pattern) {
-        Truth::No
-    } else if !component.has_unknown() || swallows(&pattern, &subject) {
-        Truth::Yes
-    } else {
-        Truth::Maybe
-    }
+    Subject::new(component).map_or(Truth::No, |subject| subject.matches(&Pattern::new(pattern)))
 }
 
 /// As [`matches()`], but a pattern in the component counts only where its own characters spell the
@@ -188,15 +295,7 @@ pub fn spells(component: &Text, pattern: &str) -> Truth {
     if let Some(name) = component.exact() {
         return Truth::from(is_like(name, pattern));
     }
-    let Some(subject) = atoms(component) else { return Truth::No };
-    let pattern = glob(pattern);
-    if swallows(&pattern, &subject) {
-        Truth::Yes
-    } else if component.has_unknown() && intersects(&subject, &pattern) {
-        Truth::Maybe
-    } else {
-        Truth::No
-    }
+    Subject::new(component).map_or(Truth::No, |subject| subject.spells(&Pattern::new(pattern)))
 }
 
 /// Patterns that are compared with the same names, found by their last letter.
@@ -227,27 +326,35 @@ impl Patterns {
 
     /// Whether one of them [`matches()`].
     pub fn matches(&self, part: &Part<'_>) -> Truth {
-        self.any(part, |pattern| pattern.matches(part))
+        self.any(part, Subject::matches)
     }
 
     /// Whether one of them is what the part [`spells`].
     pub fn are_spelled_by(&self, part: &Part<'_>) -> Truth {
-        self.any(part, |pattern| pattern.is_spelled_by(part))
+        self.any(part, Subject::spells)
     }
 
-    fn any(&self, part: &Part<'_>, mut ask: impl FnMut(&Pattern<'_>) -> Truth) -> Truth {
-        let last = match part {
-            Part::Name(name) => name.bytes().last().filter(u8::is_ascii),
-            Part::Mixed(_) => None,
+    /// What one of them says about a part: of a known name whether it fits, of another as asked.
+    fn any(&self, part: &Part<'_>, ask: impl Fn(&Subject, &Pattern<'_>) -> Truth) -> Truth {
+        let mixed = match part {
+            Part::Mixed(text) if !text.is_exact() => Some(text),
+            _ => None,
         };
+        if let Some(text) = mixed {
+            let Some(subject) = Subject::new(text) else { return Truth::No };
+            return self.list.iter().fold(Truth::No, |truth, one| truth.or(ask(&subject, one)));
+        }
+        let Some(name) = part.exact() else { return Truth::No };
+        let last = name.bytes().last().filter(u8::is_ascii);
         let bucket = last.and_then(|last| self.by_last.get(usize::from(last) % BUCKETS));
-        let Some(bucket) = bucket else {
-            return self.list.iter().fold(Truth::No, |truth, one| truth.or(ask(one)));
-        };
-        let chosen = bucket.iter().chain(&self.globs);
-        chosen
-            .filter_map(|position| self.list.get(usize::from(*position)))
-            .fold(Truth::No, |truth, one| truth.or(ask(one)))
+        Truth::from(match bucket {
+            None => self.list.iter().any(|one| one.fits(name)),
+            Some(bucket) => bucket
+                .iter()
+                .chain(&self.globs)
+                .filter_map(|position| self.list.get(usize::from(*position)))
+                .any(|one| one.fits(name)),
+        })
     }
 }
 
@@ -256,6 +363,9 @@ impl Patterns {
 fn is_like(name: &str, pattern: &str) -> bool {
     if name.len() > LONGEST {
         return false;
+    }
+    if name.is_ascii() && pattern.is_ascii() {
+        return is_like_ascii(name.as_bytes(), pattern.as_bytes());
     }
     let (mut names, mut globs) = (name.chars(), pattern.chars());
     let mut back: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
@@ -277,6 +387,34 @@ fn is_like(name: &str, pattern: &str) -> bool {
                     return false;
                 }
                 (names, globs) = (from.clone(), rest.clone());
+            }
+        }
+    }
+}
+
+/// As [`is_like`], for ASCII.
+fn is_like_ascii(mut name: &[u8], mut pattern: &[u8]) -> bool {
+    let mut back: Option<(&[u8], &[u8])> = None;
+    loop {
+        match (pattern.split_first(), name.split_first()) {
+            (None, None) => return true,
+            (Some((b'*', rest)), _) => {
+                if rest.is_empty() {
+                    return true;
+                }
+                pattern = rest;
+                back = Some((name, rest));
+            }
+            (Some((glob, globs)), Some((byte, names)))
+                if *glob == b'?' || glob.eq_ignore_ascii_case(byte) =>
+            {
+                (name, pattern) = (names, globs);
+            }
+            _ => {
+                let Some((from, rest)) = back else { return false };
+                let Some((_, from)) = from.split_first() else { return false };
+                back = Some((from, rest));
+                (name, pattern) = (from, rest);
             }
         }
     }
@@ -333,18 +471,12 @@ fn glob(pattern: &str) -> Vec<Atom> {
         .collect()
 }
 
-/// Whether a pattern at the start of the component keeps it from matching a name with a dot there.
-fn hides(component: &Text, pattern: &[Atom]) -> bool {
-    matches!(component.pieces().first(), Some(Piece::Glob(glob)) if !matches!(glob, Glob::Extended(_)))
-        && pattern.first() == Some(&Atom::Char('.'))
-}
-
 /// Whether some string fits both.
 fn intersects(left: &[Atom], right: &[Atom]) -> bool {
     // `next[j]` says whether the rest of `left` and `right[j..]` fit a common string.
     let mut next: Vec<bool> = vec![false; right.len() + 1];
+    let mut row = next.clone();
     for i in (0..=left.len()).rev() {
-        let mut row = vec![false; right.len() + 1];
         for j in (0..=right.len()).rev() {
             let below = next.get(j).copied().unwrap_or(false);
             let beside = row.get(j + 1).copied().unwrap_or(false);
@@ -360,7 +492,7 @@ fn intersects(left: &[Atom], right: &[Atom]) -> bool {
                 *slot = value;
             }
         }
-        next = row;
+        std::mem::swap(&mut next, &mut row);
     }
     next.first().copied().unwrap_or(false)
 }
@@ -369,8 +501,8 @@ fn intersects(left: &[Atom], right: &[Atom]) -> bool {
 /// wild part of the subject.
 fn swallows(pattern: &[Atom], subject: &[Atom]) -> bool {
     let mut next: Vec<bool> = vec![false; pattern.len() + 1];
+    let mut row = next.clone();
     for i in (0..=subject.len()).rev() {
-        let mut row = vec![false; pattern.len() + 1];
         for j in (0..=pattern.len()).rev() {
             let below = next.get(j).copied().unwrap_or(false);
             let beside = row.get(j + 1).copied().unwrap_or(false);
@@ -389,7 +521,7 @@ fn swallows(pattern: &[Atom], subject: &[Atom]) -> bool {
                 *slot = value;
             }
         }
-        next = row;
+        std::mem::swap(&mut next, &mut row);
     }
     next.first().copied().unwrap_or(false)
 }
@@ -435,7 +567,7 @@ mod tests {
                 '*' => Piece::Glob(Glob::Any),
                 '?' => Piece::Glob(Glob::One),
                 '$' => Piece::Unknown(Unknown::Output),
-                c => Piece::Literal(c.to_string()),
+                c => Piece::Literal(c.into()),
             })
             .collect()
     }

@@ -3,7 +3,10 @@
 //! Every node keeps its span; the text of the source is never copied for structure, only for values
 //! that quoting changes. Names follow the shell grammar.
 
+use smallvec::SmallVec;
+
 use crate::model::span::Span;
+use crate::model::value::Str;
 
 /// A compound list: what stands between two ends of a text, a pair of brackets or two keywords.
 /// Items are in source order; an empty list is an empty text or body.
@@ -50,10 +53,13 @@ pub struct Pipeline {
     /// Whether the reserved word `time` stands before it.
     pub timed: bool,
     /// At least one stage, in order; empty only for a lone `!` or `time`.
-    pub stages: Vec<Stage>,
+    pub stages: Stages,
     /// From the first keyword or word to the last byte of the last stage.
     pub span: Span,
 }
+
+/// The commands of a pipeline; most are one, which needs no room of its own.
+pub type Stages = SmallVec<[Stage; 1]>;
 
 /// A command of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,7 +190,7 @@ pub struct SimpleCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// The variable.
-    pub name: String,
+    pub name: Str,
     /// The subscript, unexpanded.
     pub subscript: Option<Word>,
     /// Whether the operator is `+=`.
@@ -294,24 +300,27 @@ pub struct HereDocument {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// The parts.
-    pub parts: Vec<Part>,
+    pub parts: Parts,
     /// All of it.
     pub span: Span,
 }
+
+/// The parts of a word; most words have one, which needs no room of its own.
+pub type Parts = SmallVec<[Part; 1]>;
 
 /// A part of a word. Bytes of the source that are not valid UTF-8 never get here: the gate's door
 /// maps each to the character U+F700 + byte; `$'\xff'` gives the same characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Unquoted text without backslashes; it may hold pattern characters, braces, a tilde.
-    Literal(String, Span),
+    Literal(Str, Span),
     /// A backslash and the character it quotes, or text that quoting made literal in a
     /// double-quoted string.
-    Escaped(String, Span),
+    Escaped(Str, Span),
     /// `'...'`
-    SingleQuoted(String, Span),
+    SingleQuoted(Str, Span),
     /// `$'...'`, decoded.
-    AnsiQuoted(String, Span),
+    AnsiQuoted(Str, Span),
     /// `"..."`: parts are `Literal`, `Escaped` and expansions; empty for `""`.
     DoubleQuoted(Vec<Part>, Span),
     /// `$"..."`, parts as in a double-quoted string.
@@ -383,7 +392,7 @@ pub struct ProcessSubstitution {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// A name, digits, or one of `@ * # ? - $ !`; `_` is a name.
-    pub name: String,
+    pub name: Str,
     /// `[subscript]`
     pub subscript: Option<Subscript>,
     /// `${!name...}`: the value is the name of the parameter that is meant.

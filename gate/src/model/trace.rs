@@ -4,7 +4,7 @@ use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::script::Gap;
 use crate::model::span::{Site, SourceId};
 use crate::model::utility::{CarryScope, Language, UtilityId};
-use crate::model::value::{Field, Text, Truth, Unknown};
+use crate::model::value::{Field, List, Str, Text, Truth, Unknown};
 
 /// What a script would run. Every branch counts as run.
 #[derive(Clone, Debug, Default)]
@@ -30,11 +30,33 @@ pub struct Trace {
     pub gaps: Vec<(SourceId, Gap)>,
 }
 
+impl Trace {
+    /// Empties every list. Room for a few items is kept for the next command.
+    pub fn clear(&mut self) {
+        fn empty<T>(list: &mut Vec<T>) {
+            list.clear();
+            list.shrink_to(ROOM);
+        }
+        empty(&mut self.sources);
+        empty(&mut self.invocations);
+        empty(&mut self.accesses);
+        empty(&mut self.substitutions);
+        empty(&mut self.codes);
+        empty(&mut self.jobs);
+        empty(&mut self.bombs);
+        empty(&mut self.settings);
+        empty(&mut self.gaps);
+    }
+}
+
+/// Items a list that is used again has room for.
+pub const ROOM: usize = 256;
+
 /// A text and where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The text.
-    pub text: String,
+    pub text: Str,
     /// The word that carries it; none for the command itself.
     pub origin: Option<Site>,
 }
@@ -43,10 +65,10 @@ pub struct Source {
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
     /// Its words, the name first, at least one.
-    pub argv: Vec<Field>,
+    pub argv: List<Field>,
     /// The name it is looked up by: the last part of a path in a trusted directory, or the word
     /// itself. None where the name is not known.
-    pub name: Option<String>,
+    pub name: Option<Str>,
     /// Its entry, or that of its sub-command.
     pub utility: Option<UtilityId>,
     /// Whether the name was found only by folding the case of its letters (`RM`), which counts for
@@ -55,7 +77,7 @@ pub struct Invocation {
     /// Its arguments as the utility reads them.
     pub reading: Reading,
     /// Names of the wrappers and carriers it is inside, outermost first.
-    pub via: Vec<String>,
+    pub via: List<Str>,
     /// The invocation that carries it, as an index into the trace.
     pub carrier: Option<usize>,
     /// Where it runs.
@@ -63,13 +85,11 @@ pub struct Invocation {
     /// Its words in the source.
     pub site: Site,
     /// The directories it may run in, absolute where known, at least one.
-    pub directories: Vec<Text>,
+    pub directories: List<Text>,
     /// Variables that this text puts into its environment, prefix assignments last.
-    pub environment: Vec<(String, Text)>,
+    pub environment: List<(Str, Text)>,
     /// What it finds on standard input; unknown where it is inherited.
     pub input: Stream,
-    /// What it prints.
-    pub output: Text,
     /// Whether a function or alias of this text has its name, so that the name says nothing.
     pub shadowed: bool,
 }
@@ -98,7 +118,7 @@ impl Stream {
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// Names of the sub-commands that were entered.
-    pub subcommand: Vec<String>,
+    pub subcommand: Vec<Str>,
     /// Options in order.
     pub options: Vec<OptionUse>,
     /// Operands in order.
@@ -135,9 +155,9 @@ impl Reading {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionUse {
     /// The first spelling in the table.
-    pub name: String,
+    pub name: Str,
     /// The spelling that was resolved (`--recursive` for `--recurs`; `-R` within `-fR`).
-    pub spelled: String,
+    pub spelled: Str,
     /// Its value.
     pub value: Option<Field>,
     /// Where it stands.
@@ -183,15 +203,15 @@ pub enum DeedObject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// An option that is in no table.
-    Option(String, Site),
+    Option(Str, Site),
     /// A prefix of several long options.
-    Ambiguous(String, Site),
+    Ambiguous(Str, Site),
     /// A word of unknown text that may be an option.
     Word(Site),
     /// A sub-command that is in no table.
-    Subcommand(String, Site),
+    Subcommand(Str, Site),
     /// The value of an option is missing.
-    Value(String, Site),
+    Value(Str, Site),
 }
 
 /// A command or code in the arguments of an invocation; the interpreter follows it.
@@ -202,7 +222,7 @@ pub enum Carried {
         /// Its words.
         words: Vec<Field>,
         /// Assignments for its environment.
-        assignments: Vec<(String, Text)>,
+        assignments: Vec<(Str, Text)>,
         /// Where it runs.
         scope: CarryScope,
         /// The directory it runs in, where that changes.
@@ -273,7 +293,7 @@ pub struct Access {
     /// The path as expanded.
     pub target: Field,
     /// The directories it may count from, at least one.
-    pub directories: Vec<Text>,
+    pub directories: List<Text>,
     /// The invocation it is for.
     pub invocation: Option<usize>,
     /// The redirection in the source.
@@ -324,7 +344,7 @@ impl CodeUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its name.
-    pub name: String,
+    pub name: Str,
     /// Its value.
     pub value: Text,
     /// The invocations it is in force for begin at this index.

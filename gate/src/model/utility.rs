@@ -53,7 +53,66 @@ pub struct Utility {
     pub closed: bool,
     /// Whether a sub-command must be one of the listed ones; an unlisted one is unknown.
     pub requires_subcommand: bool,
+    /// Where options stand by their names.
+    pub index: OptionIndex,
 }
+
+impl Utility {
+    /// The first of its options with that name.
+    pub fn option(&self, name: &str) -> Option<&OptionSpec> {
+        self.positions(name)
+            .filter_map(|position| self.options.get(position))
+            .find(|option| option.names.iter().any(|own| own == name))
+    }
+
+    /// The first of its options whose first name is `name`.
+    pub fn option_first_named(&self, name: &str) -> Option<&OptionSpec> {
+        self.positions(name)
+            .filter_map(|position| self.options.get(position))
+            .find(|option| option.names.first().is_some_and(|own| own == name))
+    }
+
+    /// Positions of options that may have the name, in order.
+    fn positions(&self, name: &str) -> impl Iterator<Item = usize> {
+        let (key, index) = (OptionIndex::key(name), self.index.of(&self.options));
+        let from = index.partition_point(|(own, _)| *own < key);
+        let rest = index.get(from..).unwrap_or_default().iter();
+        rest.take_while(move |(own, _)| *own == key).map(|(_, position)| usize::from(*position))
+    }
+}
+
+/// Positions of a utility's options, sorted by the beginning and the length of each name. It is made
+/// when an option is first looked for, behind which the options do not change any more.
+#[derive(Clone, Debug, Default)]
+pub struct OptionIndex(OnceLock<Box<[(u64, u16)]>>);
+
+impl OptionIndex {
+    fn of(&self, options: &[OptionSpec]) -> &[(u64, u16)] {
+        self.0.get_or_init(|| {
+            let mut list: Vec<(u64, u16)> = (0u16..)
+                .zip(options)
+                .flat_map(|(at, option)| option.names.iter().map(move |own| (Self::key(own), at)))
+                .collect();
+            list.sort_unstable();
+            list.dedup();
+            list.into_boxed_slice()
+        })
+    }
+
+    fn key(name: &str) -> u64 {
+        let begin = name.bytes().take(7).fold(0, |key, byte| (key << 8) | u64::from(byte));
+        (begin << 8) | (name.len() as u64 & 0xff)
+    }
+}
+
+/// An index says nothing that the options do not say.
+impl PartialEq for OptionIndex {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for OptionIndex {}
 
 /// An index into a [`Catalog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -426,6 +485,11 @@ named! {
     }
 }
 
+/// The bit of the second byte of a name; none for a shorter one.
+fn second_bit(name: &str) -> Option<u64> {
+    name.bytes().nth(1).map(|byte| 1 << (byte & 63))
+}
+
 /// Utilities that are made when they are first asked for: those built in.
 #[derive(Clone, Copy, Debug)]
 pub struct Store {
@@ -453,6 +517,9 @@ pub struct Catalog {
     whole: Vec<u32>,
     /// Positions of those that stand for several names.
     starts: Vec<u32>,
+    /// For each first byte of a name, one bit for each second one, by its low bits, that names of
+    /// variables which are not harmless begin with.
+    telling: Vec<u64>,
     /// Directories whose programs are what their names say.
     pub trusted_directories: Vec<String>,
 }
@@ -583,6 +650,16 @@ impl Catalog {
     /// Adds what a variable in the environment of a program means.
     pub fn add_variable(&mut self, spec: VariableSpec) {
         let index = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
+        self.telling.resize(256, 0);
+        let begin = spec.name.strip_suffix('*').unwrap_or(&spec.name);
+        let first = begin.bytes().next();
+        for (at, seconds) in self.telling.iter_mut().enumerate() {
+            if spec.class != VariableClass::Harmless
+                && first.is_none_or(|own| usize::from(own) == at)
+            {
+                *seconds |= second_bit(begin).unwrap_or(u64::MAX);
+            }
+        }
         if spec.name.ends_with('*') {
             self.starts.push(index);
         } else {
@@ -639,6 +716,11 @@ impl Catalog {
 
     /// Whether some program runs or loads what the variable says.
     pub fn is_telling_variable(&self, name: &str) -> bool {
+        let first = name.bytes().next().map_or(0, usize::from);
+        let seconds = self.telling.get(first).copied().unwrap_or_default();
+        if seconds & second_bit(name).unwrap_or(u64::MAX) == 0 {
+            return false;
+        }
         self.specs_of(name).any(|(_, spec)| spec.class != VariableClass::Harmless)
     }
 
@@ -654,7 +736,9 @@ impl Catalog {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let stored = self.store.map_or(&[][..], |store| store.top).iter().map(|(name, _)| *name);
         let mut names: Vec<&str> = stored.chain(self.names.keys().map(String::as_str)).collect();
-        names.sort_unstable();
+        if !self.names.is_empty() {
+            names.sort_unstable();
+        }
         names.into_iter()
     }
 }

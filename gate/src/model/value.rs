@@ -3,7 +3,15 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
+use ecow::{EcoString, EcoVec};
+
 use crate::model::span::Site;
+
+/// Characters that are shared: a copy costs nothing, and a few bytes need no room of their own.
+pub type Str = EcoString;
+
+/// A list that is shared until one of its holders changes it.
+pub type List<T> = EcoVec<T>;
 
 /// Three-valued truth. And is the lesser, or the greater, not the mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +71,7 @@ enum Pieces {
     #[default]
     None,
     One(Piece),
-    Many(Vec<Piece>),
+    Many(List<Piece>),
 }
 
 impl Pieces {
@@ -78,7 +86,7 @@ impl Pieces {
     fn push(&mut self, piece: Piece) {
         match std::mem::take(self) {
             Self::None => *self = Self::One(piece),
-            Self::One(first) => *self = Self::Many(vec![first, piece]),
+            Self::One(first) => *self = Self::Many([first, piece].into()),
             Self::Many(mut list) => {
                 list.push(piece);
                 *self = Self::Many(list);
@@ -90,7 +98,7 @@ impl Pieces {
         match self {
             Self::None => None,
             Self::One(piece) => Some(piece),
-            Self::Many(list) => list.last_mut(),
+            Self::Many(list) => list.make_mut().last_mut(),
         }
     }
 }
@@ -125,7 +133,7 @@ impl Hash for Text {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Piece {
     /// Exactly these characters.
-    Literal(String),
+    Literal(Str),
     /// Any string, the empty one and slashes included.
     Unknown(Unknown),
     /// A piece of a pattern that pathname expansion replaces by names it finds. Where the pattern
@@ -141,11 +149,11 @@ pub enum Glob {
     /// `?`
     One,
     /// `[...]` as it stands in the source, brackets included.
-    Set(String),
+    Set(Str),
     /// `**` with `globstar`: crosses slashes.
     Deep,
     /// An extended pattern `@(...)` and its kin, as it stands in the source.
-    Extended(String),
+    Extended(Str),
 }
 
 /// Why a piece is not known.
@@ -153,7 +161,7 @@ pub enum Glob {
 #[non_exhaustive]
 pub enum Unknown {
     /// The environment's or an earlier input's value of this parameter.
-    Parameter(String),
+    Parameter(Str),
     /// What a command prints.
     Output,
     /// What is read from standard input or a file.
@@ -221,7 +229,7 @@ impl Text {
     }
 
     /// Exactly `text`.
-    pub fn literal(text: impl Into<String>) -> Self {
+    pub fn literal(text: impl Into<Str>) -> Self {
         let text = text.into();
         if text.is_empty() { Self::empty() } else { Self(Pieces::One(Piece::Literal(text))) }
     }
@@ -252,7 +260,7 @@ impl Text {
         if let Some(Piece::Literal(last)) = self.0.last_mut() {
             last.push_str(text);
         } else {
-            self.0.push(Piece::Literal(text.to_owned()));
+            self.0.push(Piece::Literal(text.into()));
         }
     }
 
@@ -347,6 +355,12 @@ impl From<String> for Text {
     }
 }
 
+impl From<Str> for Text {
+    fn from(text: Str) -> Self {
+        Self::literal(text)
+    }
+}
+
 impl FromIterator<Piece> for Text {
     fn from_iter<I: IntoIterator<Item = Piece>>(pieces: I) -> Self {
         let mut text = Self::empty();
@@ -385,7 +399,7 @@ pub struct Field {
 
 impl Field {
     /// A field of exactly these characters.
-    pub fn literal(text: impl Into<String>, site: Site) -> Self {
+    pub fn literal(text: impl Into<Str>, site: Site) -> Self {
         Self { text: Text::literal(text), arity: Arity::One, site, quoted: false }
     }
 
@@ -433,7 +447,7 @@ pub enum Value {
 
 impl Value {
     /// A known string.
-    pub fn literal(text: impl Into<String>) -> Self {
+    pub fn literal(text: impl Into<Str>) -> Self {
         Self::Scalar(Text::literal(text))
     }
 }

@@ -1,7 +1,7 @@
 //! Our reading beside the tree's: a command that only the tree sees is a gap, unless the tree is
 //! known to be wrong about the construct around it.
 
-use std::collections::BTreeSet;
+use smallvec::{SmallVec, smallvec};
 
 use crate::model::context::Limits;
 use crate::model::script::{
@@ -10,6 +10,7 @@ use crate::model::script::{
 };
 use crate::model::span::Span;
 
+use super::plain;
 use super::tree::{self, Evidence};
 
 /// So many pieces of a text are compared.
@@ -23,29 +24,43 @@ const KEYWORDS: [&str; 20] = [
     "esac", "in", "function", "{", "}", "!", "time", "coproc",
 ];
 
+/// Which pieces of a text the tree is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// All of them.
+    All,
+    /// Those that are not plain.
+    Doubtful,
+}
+
 /// The gaps where the tree of `text` has a command that `script`, our reading without gaps, lacks.
-pub(super) fn gaps(text: &str, script: &Script, limits: &Limits) -> Vec<Gap> {
+pub(super) fn gaps(text: &str, script: &Script, limits: &Limits, asked: Asked) -> Vec<Gap> {
     let mut gaps = Vec::new();
     if text.len() > limits.tree_bytes {
         return gaps;
     }
-    let mut ours = Ours { text: text.to_owned(), ..Ours::default() };
-    ours.script(script);
+    let mut ours: Option<Ours<'_>> = None;
     let starts = script.items.iter().map(|item| item.span.start);
-    let mut cuts = vec![0];
+    // Where each piece starts, and its first item.
+    let mut cuts: SmallVec<[(usize, usize); 8]> = smallvec![(0, 0)];
     let mut behind = 0;
-    for (start, item) in starts.zip(&script.items) {
+    for ((number, start), item) in starts.enumerate().zip(&script.items) {
         // Commands on one line stay in one piece, as do a command and its here-documents.
         let between = text.get(behind..start).unwrap_or_default();
         if behind > 0 && between.contains('\n') {
-            cuts.push(start);
+            cuts.push((start, number));
         }
         behind = item.span.end;
     }
-    for (index, start) in cuts.iter().enumerate().take(MOST_PIECES) {
-        let end = cuts.get(index + 1).copied().unwrap_or(text.len());
+    for (index, (start, first)) in cuts.iter().enumerate().take(MOST_PIECES) {
+        let (end, last) = cuts.get(index + 1).copied().unwrap_or((text.len(), script.items.len()));
         let Some(piece) = text.get(*start..end) else { continue };
+        let items = script.items.get(*first..last).unwrap_or_default();
+        if asked == Asked::Doubtful && plain::is_plain(piece, items) {
+            continue;
+        }
         if let Some(evidence) = tree::evidence(piece) {
+            let ours = ours.get_or_insert_with(|| Ours::new(text, script));
             ours.compare(&evidence, *start, &mut gaps);
         }
     }
@@ -54,14 +69,14 @@ pub(super) fn gaps(text: &str, script: &Script, limits: &Limits) -> Vec<Gap> {
 
 /// What our reading holds, by position in the source.
 #[derive(Default)]
-struct Ours {
-    text: String,
+struct Ours<'a> {
+    text: &'a str,
     /// Starts of first words, of assignments before them, and of compound commands.
-    commands: BTreeSet<usize>,
+    commands: Vec<usize>,
     /// Starts of substitutions and of arithmetic.
-    substitutions: BTreeSet<usize>,
+    substitutions: Vec<usize>,
     /// Ends of expansions inside words.
-    ends: BTreeSet<usize>,
+    ends: Vec<usize>,
     words: Vec<Span>,
     documents: Vec<Span>,
     arithmetic: Vec<Span>,
@@ -70,7 +85,16 @@ struct Ours {
     shifted: Vec<Span>,
 }
 
-impl Ours {
+impl<'a> Ours<'a> {
+    fn new(text: &'a str, script: &Script) -> Self {
+        let mut ours = Self { text, ..Self::default() };
+        ours.script(script);
+        ours.commands.sort_unstable();
+        ours.substitutions.sort_unstable();
+        ours.ends.sort_unstable();
+        ours
+    }
+
     fn compare(&self, evidence: &Evidence, shift: usize, gaps: &mut Vec<Gap>) {
         let mut left = MOST_DIFFERENCES;
         let shifted = |span: &Span| Span::new(span.start + shift, span.end + shift);
@@ -78,7 +102,7 @@ impl Ours {
             if left == 0 {
                 return;
             }
-            if self.commands.contains(&span.start) {
+            if self.commands.binary_search(&span.start).is_ok() {
                 continue;
             }
             left -= 1;
@@ -90,7 +114,7 @@ impl Ours {
             if left == 0 {
                 return;
             }
-            if self.substitutions.contains(&span.start) {
+            if self.substitutions.binary_search(&span.start).is_ok() {
                 continue;
             }
             left -= 1;
@@ -117,7 +141,7 @@ impl Ours {
             return true;
         }
         // S14, S23: a keyword is taken for a program.
-        let text = span.of(&self.text);
+        let text = span.of(self.text);
         let in_word = self.words.iter().any(|word| word.start <= at && at < word.end);
         if !in_word && KEYWORDS.contains(&text) {
             return true;
@@ -130,7 +154,7 @@ impl Ours {
             before = shorter;
         }
         split
-            && (self.ends.contains(&at)
+            && (self.ends.binary_search(&at).is_ok()
                 || !before
                     .ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '`', '{']))
     }
@@ -147,15 +171,15 @@ impl Ours {
     }
 
     fn command(&mut self, command: &Command) {
-        self.commands.insert(command.span.start);
+        self.commands.push(command.span.start);
         match &command.kind {
             CommandKind::Simple(simple) => {
                 if let Some(name) = simple.words.first() {
-                    self.commands.insert(name.span.start);
+                    self.commands.push(name.span.start);
                 }
                 for assignment in &simple.assignments {
                     // S27: an assignment is taken for a program.
-                    self.commands.insert(assignment.span.start);
+                    self.commands.push(assignment.span.start);
                     self.assignment(assignment);
                 }
                 self.words(&simple.words);
@@ -279,12 +303,12 @@ impl Ours {
             match part {
                 // S19: what stands behind an escaped blank is taken for a word of its own.
                 Part::Escaped(..) => {
-                    self.ends.insert(span.end);
+                    self.ends.push(span.end);
                 }
                 Part::Literal(..) | Part::SingleQuoted(..) | Part::AnsiQuoted(..) => {}
                 Part::DoubleQuoted(inner, _) | Part::LocaleQuoted(inner, _) => self.parts(inner),
                 Part::Parameter(parameter, _) => {
-                    self.ends.insert(span.end);
+                    self.ends.push(span.end);
                     if let Some(Subscript::Index(word)) = &parameter.subscript {
                         self.arithmetic.push(word.span);
                         self.word(word);
@@ -292,24 +316,24 @@ impl Ours {
                     self.operation(&parameter.operation);
                 }
                 Part::CommandSubstitution(inner, _) => {
-                    self.substitutions.insert(span.start);
-                    self.ends.insert(span.end);
+                    self.substitutions.push(span.start);
+                    self.ends.push(span.end);
                     self.nested.push(span);
                     let backquoted = inner.form == SubstitutionForm::Backquote;
-                    if backquoted && span.of(&self.text).contains('\\') {
+                    if backquoted && span.of(self.text).contains('\\') {
                         self.shifted.push(span);
                     }
                     self.script(&inner.script);
                 }
                 Part::ProcessSubstitution(inner, _) => {
-                    self.substitutions.insert(span.start);
-                    self.ends.insert(span.end);
+                    self.substitutions.push(span.start);
+                    self.ends.push(span.end);
                     self.nested.push(span);
                     self.script(&inner.script);
                 }
                 Part::Arithmetic(word, _) => {
-                    self.substitutions.insert(span.start);
-                    self.ends.insert(span.end);
+                    self.substitutions.push(span.start);
+                    self.ends.push(span.end);
                     self.arithmetic.push(span);
                     self.word(word);
                 }
@@ -350,7 +374,7 @@ impl Ours {
 
 #[cfg(test)]
 mod tests {
-    use super::gaps;
+    use super::{Asked, gaps};
     use crate::model::context::Limits;
 
     #[test]
@@ -366,7 +390,7 @@ mod tests {
         ];
         for (read, text, expected) in table {
             let script = super::super::parse(read, &limits).script;
-            assert_eq!(gaps(text, &script, &limits).len(), expected, "{text}");
+            assert_eq!(gaps(text, &script, &limits, Asked::All).len(), expected, "{text}");
         }
     }
 }

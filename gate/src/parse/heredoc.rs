@@ -1,6 +1,6 @@
 //! Here-documents (POSIX.1-2024 XCU 2.7.4): the bodies that follow the line of their operators.
 
-use crate::model::script::{GapCause, HereDocument, Part, Word};
+use crate::model::script::{GapCause, HereDocument, Part, Parts, Word};
 
 use super::reader::{Body, Pending, Place, Quoted, Reader};
 
@@ -82,9 +82,9 @@ impl Reader<'_> {
         let mut gaps = Vec::new();
         let mut comments = Vec::new();
         let parts = if stripped.is_empty() {
-            Vec::new()
+            Parts::new()
         } else if pending.quoted {
-            vec![Part::SingleQuoted(stripped, span)]
+            Parts::from([Part::SingleQuoted(stripped.into(), span)])
         } else {
             let mut inner =
                 self.inner(&stripped, Place::Pieces(pieces)).keeping_the_last_backslash();

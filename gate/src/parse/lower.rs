@@ -2,7 +2,8 @@
 
 use crate::model::script::{
     AndOr, AndOrList, Command, CommandKind, Descriptor, GapCause, Item, Part, Pipeline,
-    Redirection, RedirectionOperator, RedirectionTarget, Script, SimpleCommand, Stage, Word,
+    Redirection, RedirectionOperator, RedirectionTarget, Script, SimpleCommand, Stage, Stages,
+    Word,
 };
 use crate::model::span::Span;
 
@@ -139,7 +140,7 @@ impl Reader<'_> {
                 end = self.time_options(end);
             }
         }
-        let mut stages = Vec::with_capacity(1);
+        let mut stages = Stages::new();
         if let Some(command) = self.command() {
             stages.push(Stage { command, pipes_error: false, timed: false });
             self.stages(&mut stages);
@@ -148,7 +149,7 @@ impl Reader<'_> {
         } else if !matches!(self.peek(), None | Some(b';' | b'\n')) {
             self.expected("a command");
         }
-        self.settle(&mut stages);
+        self.settle_small(&mut stages);
         let first = self.map(start);
         let span = match stages.last() {
             Some(stage) => Span::new(first, stage.command.span.end),
@@ -171,7 +172,7 @@ impl Reader<'_> {
         end
     }
 
-    fn stages(&mut self, stages: &mut Vec<Stage>) {
+    fn stages(&mut self, stages: &mut Stages) {
         loop {
             self.blanks();
             if self.looking_at("||").is_some() {
@@ -213,7 +214,8 @@ impl Reader<'_> {
         if !first.is_ascii_lowercase() && !b"!{}[]".contains(&first) {
             return None;
         }
-        KEYWORDS.into_iter().find_map(|keyword| {
+        let begins = |keyword: &&str| keyword.as_bytes().first() == Some(&first);
+        KEYWORDS.into_iter().filter(begins).find_map(|keyword| {
             let behind = self.looking_at(keyword)?;
             let next = self.byte(self.skip_continuations(behind));
             if keyword == "!" && next == Some(b'(') && self.extglob {
@@ -411,7 +413,7 @@ impl Reader<'_> {
     fn descriptor(&mut self) -> Option<Descriptor> {
         if self.eat("{") {
             let name = self.name()?;
-            return self.eat("}").then_some(Descriptor::Variable(name));
+            return self.eat("}").then_some(Descriptor::Variable(name.to_string()));
         }
         let mut number = 0u32;
         while let Some(byte @ b'0'..=b'9') = self.peek() {

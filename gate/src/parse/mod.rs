@@ -21,6 +21,7 @@ mod word;
 use crate::model::context::Limits;
 use crate::model::script::{ArrayElement, Assignment, Gap, GapCause, Parsed, Script, Word};
 use crate::model::span::Span;
+use compare::Asked;
 use reader::{Quoted, Reader, Stop};
 
 /// What the reader has to know about the shell that reads.
@@ -42,8 +43,8 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
     let mut reader = Reader::new(text, limits, dialect);
     let script = reader.script();
     let (mut gaps, comments) = reader.finish();
-    if gaps.is_empty() && !plain::is_plain(text, &script) {
-        gaps = compare::gaps(text, &script, limits);
+    if gaps.is_empty() {
+        gaps = compare::gaps(text, &script, limits, Asked::Doubtful);
     }
     // Behind the last byte of a text of `bash -c` a backslash is a word of its own or the end of one,
     // at the end of a file it is nothing.
@@ -58,13 +59,13 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
 
 /// Whether a text is so plain that no tree is asked about our reading of it.
 pub fn is_plain(text: &str, script: &Script) -> bool {
-    plain::is_plain(text, script)
+    plain::is_plain(text, &script.items)
 }
 
 /// Where the tree of a text has a command or substitution that our reading of it, which has no
 /// gaps, lacks.
 pub fn disagreements(text: &str, script: &Script, limits: &Limits) -> Vec<Gap> {
-    compare::gaps(text, script, limits)
+    compare::gaps(text, script, limits, Asked::All)
 }
 
 /// Reads a text as the inside of a here-document: `"` is ordinary, `$`, backquotes and backslashes

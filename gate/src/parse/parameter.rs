@@ -1,6 +1,7 @@
 //! Parameter expansions (POSIX.1-2024 XCU 2.6.2; Bash manual 3.5.3).
 
 use crate::model::script::{GapCause, Operation, Parameter, Part, Replace, Subscript, Word};
+use crate::model::value::Str;
 
 use super::reader::{Quoted, Reader, Stop};
 use super::word::{continues_name, starts_name, unread};
@@ -34,7 +35,7 @@ impl Reader<'_> {
             self.eat("$");
             self.peek();
             self.pos += 1;
-            char::from(next).to_string()
+            Str::from(char::from(next))
         } else {
             return None;
         };
@@ -68,10 +69,11 @@ impl Reader<'_> {
             self.pos += 1;
         }
         let Some(name) = self.parameter_name() else {
-            return self.bad(start, String::new(), context);
+            return self.bad(start, String::new().into(), context);
         };
         let subscript = self.subscript(&name);
-        let mut parameter = Parameter { name, subscript, indirect, operation: Operation::Value };
+        let mut parameter =
+            Parameter { name: name.into(), subscript, indirect, operation: Operation::Value };
         if length {
             if self.peek() != Some(b'}') {
                 return self.bad(start, parameter.name, context);
@@ -122,13 +124,13 @@ impl Reader<'_> {
         }
     }
 
-    fn parameter_name(&mut self) -> Option<String> {
+    fn parameter_name(&mut self) -> Option<Str> {
         let first = self.peek()?;
         if starts_name(first) {
             return self.name();
         }
         if first.is_ascii_digit() {
-            let mut digits = String::new();
+            let mut digits = Str::new();
             while let Some(byte) = self.peek()
                 && byte.is_ascii_digit()
             {
@@ -139,7 +141,7 @@ impl Reader<'_> {
         }
         if is_special(first) {
             self.pos += 1;
-            return Some(char::from(first).to_string());
+            return Some(Str::from(char::from(first)));
         }
         None
     }
@@ -253,7 +255,7 @@ impl Reader<'_> {
 
     /// An expansion that bash gives up on when it runs. What is left of it is kept as a word, so that
     /// the commands in it are seen.
-    fn bad(&mut self, start: usize, name: String, context: Context) -> Parameter {
+    fn bad(&mut self, start: usize, name: Str, context: Context) -> Parameter {
         let from = self.pos;
         let word = self.operand(context);
         if !self.failed() {

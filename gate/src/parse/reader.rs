@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::context::Limits;
-use crate::model::script::{Gap, GapCause, HereDocument, LimitKind, Script, Word};
+use crate::model::script::{self, Gap, GapCause, HereDocument, LimitKind, Script, Word};
 use crate::model::span::Span;
 
 use super::Dialect;
@@ -607,8 +607,15 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// As [`Self::settle`], for lists that hold one item without room of their own.
+    pub(super) fn settle_small<A: smallvec::Array>(&self, list: &mut smallvec::SmallVec<A>) {
+        if self.text.len() > ROOMY {
+            list.shrink_to_fit();
+        }
+    }
+
     /// An empty word where the reader is.
     pub(super) fn empty_word(&self) -> Word {
-        Word { parts: Vec::new(), span: self.span(self.pos) }
+        Word { parts: script::Parts::new(), span: self.span(self.pos) }
     }
 }

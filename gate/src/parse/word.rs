@@ -1,10 +1,11 @@
 //! Words: text up to a metacharacter, cut into its quoted, expanded and plain parts.
 
 use crate::model::script::{
-    ArrayElement, Assignment, AssignmentValue, GapCause, Part, ProcessSubstitution, Script,
+    self, ArrayElement, Assignment, AssignmentValue, GapCause, Part, ProcessSubstitution, Script,
     Substitution, SubstitutionForm, Word,
 };
 use crate::model::span::Span;
+use crate::model::value::Str;
 
 use super::ansi;
 use super::parameter::Context;
@@ -35,8 +36,8 @@ pub(super) const fn continues_name(byte: u8) -> bool {
 /// Parts that are gathered, and the plain text behind the last one.
 #[derive(Default)]
 pub(super) struct Parts {
-    done: Vec<Part>,
-    text: String,
+    done: script::Parts,
+    text: Str,
     start: usize,
 }
 
@@ -50,9 +51,6 @@ impl Parts {
     fn flush(&mut self, reader: &Reader<'_>) {
         if !self.text.is_empty() {
             let span = reader.span(self.start);
-            if self.done.is_empty() {
-                self.done.reserve_exact(1);
-            }
             self.done.push(Part::Literal(std::mem::take(&mut self.text), span));
         }
     }
@@ -80,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// Reads on in a word that has begun.
-    pub(super) fn unquoted_from(&mut self, stop: Stop, mut out: Parts) -> Vec<Part> {
+    pub(super) fn unquoted_from(&mut self, stop: Stop, mut out: Parts) -> script::Parts {
         // Parentheses of extended globs and regular expressions, brackets of a subscript.
         let mut open = 0usize;
         let group_start = self.pos;
@@ -112,13 +110,13 @@ impl Reader<'_> {
                     out.flush(self);
                     self.pos += 1;
                     let text = self.next_char().map_or_else(|| "\\".to_owned(), String::from);
-                    out.done.push(Part::Escaped(text, self.span(start)));
+                    out.done.push(Part::Escaped(text.into(), self.span(start)));
                 }
                 b'\'' => {
                     out.flush(self);
                     self.pos += 1;
                     let text = self.single_quoted(start);
-                    out.done.push(Part::SingleQuoted(text.to_owned(), self.span(start)));
+                    out.done.push(Part::SingleQuoted(text.into(), self.span(start)));
                 }
                 b'"' => {
                     out.flush(self);
@@ -165,7 +163,7 @@ impl Reader<'_> {
             self.open_quote("(", group_start);
         }
         out.flush(self);
-        self.settle(&mut out.done);
+        self.settle_small(&mut out.done);
         out.done
     }
 
@@ -220,7 +218,7 @@ impl Reader<'_> {
         Word { parts, span: self.span(start) }
     }
 
-    fn quoted_parts(&mut self, end: Quoted) -> Vec<Part> {
+    fn quoted_parts(&mut self, end: Quoted) -> script::Parts {
         let mut out = Parts::default();
         let mut open = 0usize;
         let mut questions = 0usize;
@@ -274,7 +272,7 @@ impl Reader<'_> {
                         out.flush(self);
                         self.pos += 1;
                         let text = self.next_char().map(String::from).unwrap_or_default();
-                        out.done.push(Part::Escaped(text, self.span(start)));
+                        out.done.push(Part::Escaped(text.into(), self.span(start)));
                     } else {
                         out.open(start);
                         self.pos += 1;
@@ -297,7 +295,7 @@ impl Reader<'_> {
             }
         }
         out.flush(self);
-        self.settle(&mut out.done);
+        self.settle_small(&mut out.done);
         out.done
     }
 
@@ -320,7 +318,7 @@ impl Reader<'_> {
         if !self.eat("\"") {
             self.open_quote("\"", start);
         }
-        parts
+        parts.into_vec()
     }
 
     /// Reads what `$` or a backquote begins; a `$` that begins nothing is plain text.
@@ -393,7 +391,7 @@ impl Reader<'_> {
                 if !closed {
                     self.open_quote("$'", start);
                 }
-                Some(Part::AnsiQuoted(text, self.span(start)))
+                Some(Part::AnsiQuoted(text.into(), self.span(start)))
             }
             b'"' if context == Context::Plain => {
                 self.eat("$\"");
@@ -550,12 +548,12 @@ impl Reader<'_> {
     // Assignments.
 
     /// The length of the name that comes next, continuations included, and the name.
-    pub(super) fn name(&mut self) -> Option<String> {
+    pub(super) fn name(&mut self) -> Option<Str> {
         let first = self.peek()?;
         if !starts_name(first) {
             return None;
         }
-        let mut name = String::new();
+        let mut name = Str::new();
         while let Some(byte) = self.peek()
             && continues_name(byte)
         {
@@ -595,11 +593,11 @@ impl Reader<'_> {
             return Err(Word { parts, span: self.span(start) });
         }
         let value = self.assigned_value();
-        Ok(Some(Assignment { name, subscript, append, value, span: self.span(start) }))
+        Ok(Some(Assignment { name: name.into(), subscript, append, value, span: self.span(start) }))
     }
 
     /// Reads on in a word that begins with `before`, `[`, a bracket's inside and `]`.
-    fn word_behind_subscript(&mut self, before: String, start: usize, inside: Word) -> Vec<Part> {
+    fn word_behind_subscript(&mut self, before: Str, start: usize, inside: Word) -> script::Parts {
         let mut out = Parts { text: before, start, ..Parts::default() };
         out.text.push('[');
         let mut behind = self.map(start);
@@ -610,7 +608,7 @@ impl Reader<'_> {
                 other => {
                     if !out.text.is_empty() {
                         let text = std::mem::take(&mut out.text);
-                        out.done.push(Part::Literal(text, Span::new(behind, span.start)));
+                        out.done.push(Part::Literal(text.into(), Span::new(behind, span.start)));
                     }
                     out.done.push(other);
                     behind = span.end;
@@ -673,7 +671,7 @@ impl Reader<'_> {
         }
         let append = self.eat("+=");
         if !append && !self.eat("=") {
-            let parts = self.word_behind_subscript(String::new(), start, subscript);
+            let parts = self.word_behind_subscript(Str::new(), start, subscript);
             return plain(Word { parts, span: self.span(start) });
         }
         let value = self.word();
@@ -696,8 +694,11 @@ impl Reader<'_> {
         self.eat("=");
         let value = self.assigned_value();
         let span = self.span(start);
-        let assignment = Assignment { name, subscript: None, append, value, span };
-        Some(Word { parts: vec![Part::ArrayAssignment(Box::new(assignment), span)], span })
+        let assignment = Assignment { name: name.into(), subscript: None, append, value, span };
+        Some(Word {
+            parts: script::Parts::from([Part::ArrayAssignment(Box::new(assignment), span)]),
+            span,
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::model::utility::{
     CarryForm, CarryScope, CarrySpec, Catalog, Grammar, Input, Language, OperandPlace, OperandSpec,
     OptionSpec, Utility, ValueKind, VariableClass, VariableSpec,
 };
-use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
+use crate::model::value::{Arity, Field, Piece, Str, Text, Truth, Unknown};
 use crate::resolve::grammar::Scene;
 use crate::resolve::{Surroundings, items};
 
@@ -130,23 +130,16 @@ fn holds(reading: &Reading, when: &[String], unless: &[String]) -> bool {
         && (unless.is_empty() || reading.has_any(unless) != Truth::Yes)
 }
 
-/// Entries of the utility in `scene` and of its parents, innermost first.
-fn entries<'a>(scene: &Scene<'a>) -> Vec<&'a Utility> {
-    let mut entries = Vec::new();
-    let mut next = Some(scene.id);
-    while let Some(entry) = next.and_then(|id| scene.catalog.get(id)) {
-        entries.push(entry);
-        next = entry.parent;
-    }
-    entries
-}
-
 /// The table's entry of an option that was used.
 pub(super) fn spec<'a>(scene: &Scene<'a>, option: &OptionUse) -> Option<&'a OptionSpec> {
-    entries(scene)
-        .into_iter()
-        .flat_map(|entry| &entry.options)
-        .find(|spec| spec.names.first().is_some_and(|name| *name == option.name))
+    let mut next = Some(scene.id);
+    while let Some(entry) = next.and_then(|id| scene.catalog.get(id)) {
+        if let Some(spec) = entry.option_first_named(&option.name) {
+            return Some(spec);
+        }
+        next = entry.parent;
+    }
+    None
 }
 
 fn has_effect(spec: &OptionSpec, kind: EffectKind) -> bool {
@@ -175,7 +168,7 @@ fn directory(scene: &Scene<'_>, reading: &Reading) -> Option<Text> {
 }
 
 /// What options of the kind `assignment` put into the environment.
-fn assignments(scene: &Scene<'_>, reading: &Reading) -> Vec<(String, Text)> {
+fn assignments(scene: &Scene<'_>, reading: &Reading) -> Vec<(Str, Text)> {
     let mut found = Vec::new();
     for option in &reading.options {
         if let Some(spec) = spec(scene, option)
@@ -189,14 +182,14 @@ fn assignments(scene: &Scene<'_>, reading: &Reading) -> Vec<(String, Text)> {
 }
 
 /// `NAME=VALUE` taken apart; none where the known beginning has no equals sign behind a name.
-pub(super) fn assignment(field: &Field) -> Option<(String, Text)> {
+pub(super) fn assignment(field: &Field) -> Option<(Str, Text)> {
     let prefix = field.text.prefix();
     let at = prefix.find('=')?;
     let name = prefix.get(..at)?;
     if name.is_empty() {
         return None;
     }
-    Some((name.to_owned(), super::read::part(field, at + 1).text))
+    Some((name.into(), super::read::part(field, at + 1).text))
 }
 
 /// Adds a script that an interpreter is given. A path of an open descriptor is no file: what stands
@@ -258,7 +251,7 @@ struct Carrier<'a> {
     scene: &'a Scene<'a>,
     reading: &'a Reading,
     site: Site,
-    assignments: Vec<(String, Text)>,
+    assignments: Vec<(Str, Text)>,
     directory: Option<Text>,
 }
 
@@ -310,7 +303,7 @@ impl Carrier<'_> {
             let mut text = Text::literal(": \"");
             for piece in value.text.pieces() {
                 match piece {
-                    Piece::Literal(literal) => text.push_str(&literal.replace('"', "\\\"")),
+                    Piece::Literal(literal) => text.push_str(&literal.replace("\"", "\\\"")),
                     other => text.push(other.clone()),
                 }
             }

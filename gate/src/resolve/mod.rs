@@ -13,14 +13,14 @@ mod read;
 
 use crate::model::trace::{Carried, Reading, Stream};
 use crate::model::utility::{Catalog, UtilityId};
-use crate::model::value::{Field, Text};
+use crate::model::value::{Field, Str, Text};
 use crate::resolve::grammar::Scene;
 
 /// What stands around a simple command.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// Variables that this text puts into its environment, prefix assignments last.
-    pub environment: &'a [(String, Text)],
+    pub environment: &'a [(Str, Text)],
     /// What it finds on standard input.
     pub input: &'a Stream,
 }
@@ -37,7 +37,7 @@ impl Surroundings<'_> {
 pub struct Resolved {
     /// The name it is looked up by: the last part of a path in a trusted directory, or the word
     /// itself. None for other paths and where the name is not known.
-    pub name: Option<String>,
+    pub name: Option<Str>,
     /// Its entry, or that of its sub-command.
     pub utility: Option<UtilityId>,
     /// Whether the name was found only by folding the case of its letters.

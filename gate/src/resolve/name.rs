@@ -1,7 +1,7 @@
 //! Which utility a command word names.
 
 use crate::model::utility::{Catalog, UtilityId};
-use crate::model::value::{Field, Glob, Piece, Text};
+use crate::model::value::{Field, Glob, Piece, Str, Text};
 
 /// The most utilities a pattern may stand for.
 const CANDIDATES: usize = 64;
@@ -9,7 +9,7 @@ const CANDIDATES: usize = 64;
 /// What a command word names.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) name: Option<String>,
+    pub(super) name: Option<Str>,
     pub(super) utility: Option<UtilityId>,
     pub(super) folded: bool,
     pub(super) candidates: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) fn look_up(field: &Field, catalog: &Catalog) -> Found {
         return Found { candidates: candidates(&field.text, catalog), ..Found::default() };
     };
     let (name, folded_path) = match word.rfind('/') {
-        None => (word.to_owned(), false),
+        None => (Str::from(word), false),
         Some(_) => match trusted(word, catalog) {
             Some(found) => found,
             None => return Found::default(),
@@ -84,14 +84,14 @@ fn find_versioned(name: &str, catalog: &Catalog) -> Option<UtilityId> {
 }
 
 /// The last part of a path whose directory is trusted, and whether case was folded to see that.
-fn trusted(path: &str, catalog: &Catalog) -> Option<(String, bool)> {
+fn trusted(path: &str, catalog: &Catalog) -> Option<(Str, bool)> {
     let (directory, name) = normalise(path)?;
     let matches = |own: &str| catalog.trusted_directories.iter().any(|known| known == own);
     if matches(&directory) {
-        return Some((name, false));
+        return Some((name.into(), false));
     }
     let folded = directory.to_lowercase();
-    matches(&folded).then(|| (name.to_lowercase(), true))
+    matches(&folded).then(|| (name.to_lowercase().into(), true))
 }
 
 /// Directory and last part of an absolute path, doubled slashes and dots removed.
@@ -129,8 +129,26 @@ fn candidates(text: &Text, catalog: &Catalog) -> Vec<String> {
         _ => "",
     };
     let least = least_length(pieces);
-    let longest = directories.iter().map(|directory| directory.len() + 1).max().unwrap_or(0);
+    let pattern = Steps::new(pieces);
+    // What is left of the pattern behind each directory, and how long that makes a name.
+    let starts: Vec<(Reached, usize)> = if slashed {
+        let named = directories.iter().filter(|directory| !directory.is_empty());
+        named
+            .map(|directory| {
+                let mut reached = pattern.start();
+                directory.chars().chain(['/']).for_each(|c| pattern.step(&mut reached, c));
+                (reached, directory.chars().count() + 1)
+            })
+            .filter(|(reached, _)| reached.is_any())
+            .collect()
+    } else {
+        vec![(pattern.start(), 0)]
+    };
     let mut found = Vec::new();
+    if starts.is_empty() {
+        return found;
+    }
+    let longest = starts.iter().map(|(_, length)| *length).max().unwrap_or_default();
     for name in catalog.names() {
         if name.len() + longest < least
             || !name.ends_with(end)
@@ -138,14 +156,13 @@ fn candidates(text: &Text, catalog: &Catalog) -> Vec<String> {
         {
             continue;
         }
-        let matched = if slashed {
-            directories
-                .iter()
-                .filter(|directory| !directory.is_empty())
-                .any(|directory| matches(pieces, &format!("{directory}/{name}")))
-        } else {
-            matches(pieces, name)
-        };
+        let matched = starts.iter().any(|(start, _)| {
+            let mut reached = start.clone();
+            name.chars().all(|character| {
+                pattern.step(&mut reached, character);
+                reached.is_any()
+            }) && pattern.is_end(&reached)
+        });
         if matched {
             found.push(name.to_owned());
             if found.len() == CANDIDATES {
@@ -179,38 +196,61 @@ enum Step<'a> {
     Deep,
 }
 
-/// Whether a pattern can match `name`; extended patterns are taken to match anything.
-fn matches(pieces: &[Piece], name: &str) -> bool {
-    let mut steps = Vec::new();
-    for piece in pieces {
-        match piece {
-            Piece::Literal(literal) => steps.extend(literal.chars().map(Step::Char)),
-            Piece::Glob(Glob::One) => steps.push(Step::One),
-            Piece::Glob(Glob::Set(set)) => steps.push(Step::Set(set)),
-            Piece::Glob(Glob::Any | Glob::Extended(_)) => steps.push(Step::Any),
-            Piece::Glob(Glob::Deep) | Piece::Unknown(_) => steps.push(Step::Deep),
+/// Positions of a pattern that the characters read so far can have led to, one bit each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reached(Vec<u64>);
+
+impl Reached {
+    fn holds(&self, at: usize) -> bool {
+        self.0.get(at / 64).is_some_and(|bits| bits & (1 << (at % 64)) != 0)
+    }
+
+    fn add(&mut self, at: usize) {
+        if let Some(bits) = self.0.get_mut(at / 64) {
+            *bits |= 1 << (at % 64);
         }
     }
-    // Positions of the pattern that the characters read so far can have led to.
-    let mut reached = vec![false; steps.len() + 1];
-    let close = |reached: &mut Vec<bool>| {
-        for (at, step) in steps.iter().enumerate() {
-            if matches!(step, Step::Any | Step::Deep)
-                && reached.get(at).copied().unwrap_or_default()
-                && let Some(next) = reached.get_mut(at + 1)
-            {
-                *next = true;
+
+    fn is_any(&self) -> bool {
+        self.0.iter().any(|bits| *bits != 0)
+    }
+}
+
+/// The steps of a pattern; extended patterns are taken to match anything.
+struct Steps<'a>(Vec<Step<'a>>);
+
+impl<'a> Steps<'a> {
+    fn new(pieces: &'a [Piece]) -> Self {
+        let mut steps = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Literal(literal) => steps.extend(literal.chars().map(Step::Char)),
+                Piece::Glob(Glob::One) => steps.push(Step::One),
+                Piece::Glob(Glob::Set(set)) => steps.push(Step::Set(set)),
+                Piece::Glob(Glob::Any | Glob::Extended(_)) => steps.push(Step::Any),
+                Piece::Glob(Glob::Deep) | Piece::Unknown(_) => steps.push(Step::Deep),
             }
         }
-    };
-    if let Some(start) = reached.first_mut() {
-        *start = true;
+        Self(steps)
     }
-    close(&mut reached);
-    for character in name.chars() {
-        let mut next = vec![false; steps.len() + 1];
-        for (at, step) in steps.iter().enumerate() {
-            if !reached.get(at).copied().unwrap_or_default() {
+
+    /// Where it stands before the first character.
+    fn start(&self) -> Reached {
+        let mut reached = Reached(vec![0; self.0.len() / 64 + 1]);
+        reached.add(0);
+        self.close(&mut reached);
+        reached
+    }
+
+    fn is_end(&self, reached: &Reached) -> bool {
+        reached.holds(self.0.len())
+    }
+
+    /// Goes on by one character, from the last position to the first, so that none is used twice.
+    fn step(&self, reached: &mut Reached, character: char) {
+        let before = std::mem::replace(reached, Reached(vec![0; self.0.len() / 64 + 1]));
+        for (at, step) in self.0.iter().enumerate() {
+            if !before.holds(at) {
                 continue;
             }
             let (takes, stays) = match step {
@@ -220,17 +260,24 @@ fn matches(pieces: &[Piece], name: &str) -> bool {
                 Step::Any => (false, character != '/'),
                 Step::Deep => (false, true),
             };
-            if takes && let Some(slot) = next.get_mut(at + 1) {
-                *slot = true;
+            if takes {
+                reached.add(at + 1);
             }
-            if stays && let Some(slot) = next.get_mut(at) {
-                *slot = true;
+            if stays {
+                reached.add(at);
             }
         }
-        close(&mut next);
-        reached = next;
+        self.close(reached);
     }
-    reached.last().copied().unwrap_or_default()
+
+    /// Adds what is reached by taking no character.
+    fn close(&self, reached: &mut Reached) {
+        for (at, step) in self.0.iter().enumerate() {
+            if matches!(step, Step::Any | Step::Deep) && reached.holds(at) {
+                reached.add(at + 1);
+            }
+        }
+    }
 }
 
 /// Whether a bracket expression can match a character; classes are taken to match every letter.
@@ -260,8 +307,15 @@ fn in_set(set: &str, character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_set, matches, normalise};
+    use super::{Steps, in_set, normalise};
     use crate::model::value::{Glob, Piece};
+
+    fn matches(pattern: &[Piece], name: &str) -> bool {
+        let steps = Steps::new(pattern);
+        let mut reached = steps.start();
+        name.chars().for_each(|character| steps.step(&mut reached, character));
+        steps.is_end(&reached)
+    }
 
     #[test]
     fn a_pattern_matches_as_pathname_expansion_does() {

@@ -869,7 +869,7 @@ fn pattern(text: &str) -> Option<Text> {
                 if set.get(1..)?.contains('[') {
                     return None;
                 }
-                out.push(Piece::Glob(Glob::Set(set.to_owned())));
+                out.push(Piece::Glob(Glob::Set(set.into())));
                 taken = end;
             }
             c => out.push_str(c.encode_utf8(&mut [0; 4])),

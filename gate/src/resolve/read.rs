@@ -1,11 +1,13 @@
 //! Words behind a utility's name to options, operands and sub-commands, as its tables say
 //! (POSIX.1-2024 XBD 12.2; glibc manual, "Parsing Long Options with `getopt_long`").
 
+use smallvec::SmallVec;
+
 use crate::model::trace::{Doubt, OptionUse, Reading};
 use crate::model::utility::{
     Catalog, Grammar, OptionSpec, Syntax, Utility, UtilityId, ValueArity, ValueKind,
 };
-use crate::model::value::{Arity, Field, Glob, Piece, Text, Truth, Unknown};
+use crate::model::value::{Arity, Field, Glob, Piece, Str, Text, Truth, Unknown};
 use crate::resolve::Surroundings;
 
 /// The name of the option that stands for a dash and digits (`head -5`).
@@ -14,10 +16,13 @@ const NUMBER: &str = "-NUM";
 /// The most words that name a sub-command.
 const SUBCOMMAND_WORDS: usize = 3;
 
+/// A utility and its sub-commands, outermost first.
+pub(super) type Chain = SmallVec<[UtilityId; 4]>;
+
 /// What was read.
 pub(super) struct Outcome {
     /// The utility and the sub-commands that were entered, outermost first.
-    pub(super) chain: Vec<UtilityId>,
+    pub(super) chain: Chain,
     /// Options, operands, doubts.
     pub(super) reading: Reading,
     /// Words of a command that an option began, up to the end.
@@ -41,8 +46,8 @@ pub(super) fn unknown_program(fields: &[Field]) -> Reading {
                 None => (prefix, None),
             };
             reading.options.push(OptionUse {
-                name: name.to_owned(),
-                spelled: name.to_owned(),
+                name: name.into(),
+                spelled: name.into(),
                 value,
                 site: field.site,
                 certain: Truth::Yes,
@@ -64,7 +69,7 @@ pub(super) fn words(
         catalog,
         fields,
         at: 0,
-        chain: vec![utility],
+        chain: smallvec::smallvec![utility],
         syntax,
         posix: surroundings.variable("POSIXLY_CORRECT").is_some(),
         ended: false,
@@ -81,7 +86,7 @@ struct Reader<'a> {
     catalog: &'a Catalog,
     fields: &'a [Field],
     at: usize,
-    chain: Vec<UtilityId>,
+    chain: Chain,
     syntax: Syntax,
     /// Whether options end at the first operand in `gnu` too.
     posix: bool,
@@ -174,7 +179,7 @@ impl<'a> Reader<'a> {
     /// The entries in force, innermost first.
     fn entries(&self) -> impl Iterator<Item = &'a Utility> + use<'a> {
         let catalog = self.catalog;
-        let ids: Vec<UtilityId> = self.chain.iter().rev().copied().collect();
+        let ids: Chain = self.chain.iter().rev().copied().collect();
         ids.into_iter().filter_map(move |id| catalog.get(id))
     }
 
@@ -183,9 +188,9 @@ impl<'a> Reader<'a> {
     }
 
     fn find(&self, name: &str) -> Option<&'a OptionSpec> {
-        self.entries()
-            .flat_map(|entry| &entry.options)
-            .find(|option| option.names.iter().any(|own| own == name))
+        let catalog = self.catalog;
+        let entries = self.chain.iter().rev().filter_map(|id| catalog.get(*id));
+        entries.into_iter().find_map(|entry| entry.option(name))
     }
 
     fn operand(&mut self, field: &Field) {
@@ -198,7 +203,9 @@ impl<'a> Reader<'a> {
                 && (entry.requires_subcommand
                     || (!field.text.is_exact() && !entry.subcommands.is_empty()))
             {
-                self.reading.doubts.push(Doubt::Subcommand(field.text.display(), field.site));
+                self.reading
+                    .doubts
+                    .push(Doubt::Subcommand(field.text.display().into(), field.site));
             }
         }
         self.reading.operands.push(field.clone());
@@ -227,7 +234,7 @@ impl<'a> Reader<'a> {
             let Some(id) = self.catalog.subcommand(parent, name) else { continue };
             let Some(below) = self.catalog.get(id) else { continue };
             self.chain.push(id);
-            self.reading.subcommand.push(below.name.clone());
+            self.reading.subcommand.push(below.name.clone().into());
             self.syntax = below.syntax;
             self.at += more;
             self.named += more + 1;
@@ -272,7 +279,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Long::Ambiguous => {
-                self.reading.doubts.push(Doubt::Ambiguous(name.to_owned(), field.site));
+                self.reading.doubts.push(Doubt::Ambiguous(name.into(), field.site));
             }
             Long::Unlisted => self.unlisted(name, field),
         }
@@ -385,7 +392,8 @@ impl<'a> Reader<'a> {
         let prefix = field.text.prefix();
         let mut letters = prefix.char_indices().skip(1).peekable();
         while let Some((at, letter)) = letters.next() {
-            let name = format!("-{letter}");
+            let mut name = Str::from("-");
+            name.push(letter);
             let Some(spec) = self.find(&name) else {
                 if letter.is_ascii_digit() && self.find(NUMBER).is_some() {
                     let mut digits = letter.to_string();
@@ -478,7 +486,7 @@ impl<'a> Reader<'a> {
 
     fn next(&mut self, spelled: &str, field: &Field) -> Option<Field> {
         let Some(value) = self.fields.get(self.at) else {
-            self.reading.doubts.push(Doubt::Value(spelled.to_owned(), field.site));
+            self.reading.doubts.push(Doubt::Value(spelled.into(), field.site));
             return None;
         };
         self.at += 1;
@@ -490,8 +498,8 @@ impl<'a> Reader<'a> {
 
     fn record(&mut self, name: &str, spelled: &str, value: Option<Field>, field: &Field) {
         self.reading.options.push(OptionUse {
-            name: name.to_owned(),
-            spelled: spelled.to_owned(),
+            name: name.into(),
+            spelled: spelled.into(),
             value,
             site: field.site,
             certain: Truth::Yes,
@@ -500,7 +508,7 @@ impl<'a> Reader<'a> {
 
     fn unlisted(&mut self, name: &str, field: &Field) {
         if self.entry().is_none_or(|entry| entry.closed) {
-            self.reading.doubts.push(Doubt::Option(name.to_owned(), field.site));
+            self.reading.doubts.push(Doubt::Option(name.into(), field.site));
         } else {
             let value = name.find('=').map(|at| part(field, at + 1));
             self.record(name, name, value, field);

@@ -12,7 +12,7 @@ fn plain(field: &Field) -> Text {
         .iter()
         .map(|piece| match piece {
             Piece::Glob(_) if field.arity == Arity::Many => Piece::Unknown(Unknown::Output),
-            Piece::Glob(glob) => Piece::Literal(glob.source().to_owned()),
+            Piece::Glob(glob) => Piece::Literal(glob.source().into()),
             other => other.clone(),
         })
         .collect()

@@ -446,7 +446,7 @@ fn fed(lines: &Text, reader: &Text, site: Site) -> Carried {
     let mut line = Text::literal("printf '%s\\n' '");
     for piece in lines.pieces() {
         match piece {
-            Piece::Literal(literal) => line.push_str(&literal.replace('\'', "'\\''")),
+            Piece::Literal(literal) => line.push_str(&literal.as_str().replace('\'', "'\\''")),
             other => line.push(other.clone()),
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::model::fact::EffectKind;
 use crate::model::trace::{DeedObject, Reading};
-use crate::model::value::Field;
+use crate::model::value::{Field, Str};
 use crate::resolve::grammar::words::deed;
 
 /// Words of the command path that are looked at.
@@ -18,7 +18,7 @@ pub(super) fn read(reading: &mut Reading) {
         .take_while(|word| word.exact().is_some_and(is_command))
         .cloned()
         .collect();
-    let subcommand: Vec<String> = reading.subcommand.clone();
+    let subcommand: Vec<Str> = reading.subcommand.clone();
     let verbs = |word: &Field| word.exact().is_some_and(|word| verb(word).is_some());
     let single = words.iter().filter(|word| verbs(word)).count() < 2;
     let spoken = subcommand

@@ -18,11 +18,11 @@ pub(super) fn read(words: &[Field], reading: &mut Reading) {
                 "of" => output = Some((value, word)),
                 "bs" | "ibs" | "obs" | "cbs" | "skip" | "iseek" | "seek" | "oseek" | "count"
                 | "conv" | "status" | "iflag" | "oflag" | "files" | "fillchar" | "speed" => {}
-                _ => reading.doubts.push(Doubt::Option(word.text.display(), word.site)),
+                _ => reading.doubts.push(Doubt::Option(word.text.display().into(), word.site)),
             },
             None if word.exact().is_some_and(|text| text == "--") => {}
             None if word.text.has_unknown() => unknown = Some(word),
-            None => reading.doubts.push(Doubt::Option(word.text.display(), word.site)),
+            None => reading.doubts.push(Doubt::Option(word.text.display().into(), word.site)),
         }
     }
     if let Some((path, word)) = input

@@ -110,11 +110,11 @@ impl Env<'_> {
         let found = match (exact, fitting.next(), fitting.next()) {
             (Some(found), ..) | (None, Some(found), None) => found,
             (None, None, _) => {
-                self.reading.doubts.push(Doubt::Option(name.to_owned(), field.site));
+                self.reading.doubts.push(Doubt::Option(name.into(), field.site));
                 return;
             }
             _ => {
-                self.reading.doubts.push(Doubt::Ambiguous(name.to_owned(), field.site));
+                self.reading.doubts.push(Doubt::Ambiguous(name.into(), field.site));
                 return;
             }
         };
@@ -137,7 +137,7 @@ impl Env<'_> {
                 'P' => ("-P", Takes::Value),
                 'U' => ("-U", Takes::Value),
                 other => {
-                    self.reading.doubts.push(Doubt::Option(format!("-{other}"), field.site));
+                    self.reading.doubts.push(Doubt::Option(format!("-{other}").into(), field.site));
                     return;
                 }
             };
@@ -161,7 +161,7 @@ impl Env<'_> {
             Takes::Value => attached.or_else(|| self.words.pop_front()),
         };
         if takes == Takes::Value && value.is_none() {
-            self.reading.doubts.push(Doubt::Value(name.to_owned(), field.site));
+            self.reading.doubts.push(Doubt::Value(name.into(), field.site));
         }
         match (name, &value) {
             ("-C", Some(value)) => self.directory = Some(value.text.clone()),
@@ -181,8 +181,8 @@ impl Env<'_> {
 
     fn record(&mut self, name: &str, value: Option<Field>, field: &Field) {
         self.reading.options.push(OptionUse {
-            name: name.to_owned(),
-            spelled: name.to_owned(),
+            name: name.into(),
+            spelled: name.into(),
             value,
             site: field.site,
             certain: Truth::Yes,
@@ -240,7 +240,7 @@ impl Env<'_> {
                         }
                         match self.scene.surroundings.variable(&name) {
                             Some(value) => words.text(value),
-                            None => words.piece(Piece::Unknown(Unknown::Parameter(name))),
+                            None => words.piece(Piece::Unknown(Unknown::Parameter(name.into()))),
                         }
                     }
                     (_, other) => words.add(other),

@@ -57,7 +57,7 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         let Some(name) = word.exact() else {
             // Not even a pattern is harmless here: the names it matches are predicates.
             reading.doubts.push(if word.text.prefix().starts_with('-') {
-                Doubt::Option(word.text.display(), word.site)
+                Doubt::Option(word.text.display().into(), word.site)
             } else {
                 Doubt::Word(word.site)
             });
@@ -126,7 +126,7 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
                     }
                 }
                 None if name.starts_with('-') => {
-                    reading.doubts.push(Doubt::Option(name.to_owned(), word.site));
+                    reading.doubts.push(Doubt::Option(name.into(), word.site));
                 }
                 None => starts.push(word.clone()),
             },

@@ -114,7 +114,7 @@ impl<'a> Shell<'a> {
             return true;
         }
         if prefix.starts_with("--") {
-            self.reading.doubts.push(Doubt::Option(prefix.to_owned(), field.site));
+            self.reading.doubts.push(Doubt::Option(prefix.into(), field.site));
             return true;
         }
         self.cluster(field);
@@ -133,7 +133,7 @@ impl<'a> Shell<'a> {
                     self.record(&name, None, field);
                 }
                 Some(_) => waiting.push(name),
-                None => self.reading.doubts.push(Doubt::Option(name, field.site)),
+                None => self.reading.doubts.push(Doubt::Option(name.into(), field.site)),
             }
         }
         if !field.text.is_exact() {
@@ -159,8 +159,8 @@ impl<'a> Shell<'a> {
 
     fn record(&mut self, name: &str, value: Option<Field>, field: &Field) {
         self.reading.options.push(OptionUse {
-            name: name.to_owned(),
-            spelled: name.to_owned(),
+            name: name.into(),
+            spelled: name.into(),
             value,
             site: field.site,
             certain: Truth::Yes,

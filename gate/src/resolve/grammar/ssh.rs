@@ -144,7 +144,7 @@ impl Ssh<'_> {
             if FLAGS.contains(letter) {
                 self.record(name, None, field);
             } else {
-                self.reading.doubts.push(Doubt::Option(name, field.site));
+                self.reading.doubts.push(Doubt::Option(name.into(), field.site));
             }
         }
         if !field.text.is_exact() {
@@ -154,8 +154,8 @@ impl Ssh<'_> {
 
     fn record(&mut self, name: String, value: Option<Field>, field: &Field) {
         self.reading.options.push(OptionUse {
-            spelled: name.clone(),
-            name,
+            spelled: name.clone().into(),
+            name: name.into(),
             value,
             site: field.site,
             certain: Truth::Yes,

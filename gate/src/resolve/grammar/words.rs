@@ -335,6 +335,6 @@ pub(super) fn is_stream(path: &str) -> bool {
 pub(super) fn settle(reading: &mut Reading, sorted: &Sorted) {
     reading.doubts.retain(|doubt| matches!(doubt, Doubt::Word(_)));
     for word in &sorted.strange {
-        reading.doubts.push(Doubt::Option(word.text.display(), word.site));
+        reading.doubts.push(Doubt::Option(word.text.display().into(), word.site));
     }
 }
