@@ -1,5 +1,6 @@
-//! Instructions of the program over slices of the corpus, counted by callgrind, so that they repeat
-//! on any machine; beside them those of a bare parse of the same texts.
+//! Instructions that a warm verdict takes over slices of the corpus, counted by callgrind, so that
+//! they repeat on any machine; beside them those of a bare parse of the same texts, warm too, and
+//! those the program takes to start.
 //!
 //! `cargo bench -p benches --bench counts -- --check` fails where a count has grown by more than a
 //! tenth over the one in `benches/counts.tsv`. Without `--check` that file is written anew; a count
@@ -15,15 +16,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use benches::Bare;
+use shellgate::model::context::Context;
+use shellgate::{Gate, Session};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<ExitCode, Failure> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, bare, file] = arguments.as_slice()
-        && bare == "--bare"
-    {
-        return parse_all(Path::new(file));
+    if let [_, what, file] = arguments.as_slice() {
+        let texts: Vec<String> = serde_json::from_str(&fs::read_to_string(file)?)?;
+        match what.as_str() {
+            "--gate" => return judge_all(&texts),
+            "--bare" => return parse_all(&texts),
+            _ => {}
+        }
     }
     let checks = arguments.iter().any(|argument| argument == "--check");
     let mut out = io::stdout().lock();
@@ -41,28 +47,22 @@ fn main() -> Result<ExitCode, Failure> {
     let folder = std::env::temp_dir().join(format!("shellgate-counts-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let mut counts = BTreeMap::new();
-    writeln!(out, "| input | commands | gate, each | bare parse, each | ratio |")?;
+    let empty = folder.join("empty.jsonl");
+    fs::write(&empty, "")?;
+    let start = count(&program, &["check".into(), "--jsonl".into(), empty], None)?;
+    counts.insert("start".to_owned(), start);
+    writeln!(out, "The program takes {start} instructions to start.\n")?;
+    writeln!(out, "| input | commands | verdict, each | bare parse, each | ratio |")?;
     writeln!(out, "|---|---:|---:|---:|---:|")?;
-    let mut start = (0, 0);
     for (name, lines) in slices()? {
-        let (batch, texts) = (folder.join("batch.jsonl"), folder.join("texts.json"));
-        let mut text = String::new();
-        for line in &lines {
-            writeln!(text, "{}", serde_json::json!({ "cmd": line }))?;
-        }
-        fs::write(&batch, text)?;
+        let texts = folder.join("texts.json");
         fs::write(&texts, serde_json::to_string(&lines)?)?;
-        let gate = count(&program, &["check".into(), "--jsonl".into(), batch])?;
-        let bare = count(&own, &["--bare".into(), texts])?;
-        counts.insert(name.to_owned(), gate);
-        if lines.is_empty() {
-            start = (gate, bare);
-            writeln!(out, "| {name} | 0 | {gate} | {bare} | |")?;
-            continue;
-        }
         let number = lines.len() as u64;
-        let each = |count: u64, start: u64| count.saturating_sub(start) / number;
-        let (gate, bare) = (each(gate, start.0), each(bare, start.1));
+        let each = |what: &str, function: &str| -> Result<u64, Failure> {
+            Ok(count(&own, &[what.into(), texts.clone()], Some(function))? / number.max(1))
+        };
+        let (gate, bare) = (each("--gate", "*warm_verdicts*")?, each("--bare", "*warm_parses*")?);
+        counts.insert(name.to_owned(), gate);
         let ratio = gate as f64 / bare.max(1) as f64;
         writeln!(out, "| {name} | {number} | {gate} | {bare} | {ratio:.2} |")?;
     }
@@ -123,38 +123,58 @@ impl Kept {
     }
 }
 
-/// Commands by the name of their slice; the first has none, which is what starting costs.
+/// Commands by the name of their slice.
 fn slices() -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
     let script = include_str!("script.sh").to_owned();
     Ok(vec![
-        ("start", Vec::new()),
-        ("plain", vec!["ls -la src".to_owned(); 200]),
+        ("plain", vec!["ls -la src".to_owned(); 20]),
         ("agent", benches::slice("benign/", "agent_")?),
         ("risky", benches::slice("risky/", "")?),
         ("evasion", benches::slice("evasion/", "")?),
-        ("script", vec![script; 20]),
+        ("script", vec![script; 4]),
     ])
 }
 
-/// Parses every text of a file and does nothing else.
-fn parse_all(file: &Path) -> Result<ExitCode, Failure> {
-    let texts: Vec<String> = serde_json::from_str(&fs::read_to_string(file)?)?;
-    let mut bare = Bare::new()?;
-    let read: usize = texts.iter().map(|text| bare.parse(text)).sum();
-    writeln!(io::stderr(), "{read} bytes")?;
+/// Judges every text twice; the second time counts.
+fn judge_all(texts: &[String]) -> Result<ExitCode, Failure> {
+    let mut session = Gate::builtin().session();
+    let context = Context::default();
+    let cold: usize = texts.iter().map(|text| session.classify(text, &context).labels.len()).sum();
+    let warm = warm_verdicts(&mut session, &context, texts);
+    writeln!(io::stderr(), "{cold} and {warm} labels")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Instructions of one run.
-fn count(program: &Path, arguments: &[PathBuf]) -> Result<u64, Failure> {
+#[inline(never)]
+fn warm_verdicts(session: &mut Session<'_>, context: &Context, texts: &[String]) -> usize {
+    texts.iter().map(|text| session.classify(text, context).labels.len()).sum()
+}
+
+/// Parses every text twice; the second time counts.
+fn parse_all(texts: &[String]) -> Result<ExitCode, Failure> {
+    let mut bare = Bare::new()?;
+    let cold: usize = texts.iter().map(|text| bare.parse(text)).sum();
+    let warm = warm_parses(&mut bare, texts);
+    writeln!(io::stderr(), "{cold} and {warm} bytes")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[inline(never)]
+fn warm_parses(bare: &mut Bare, texts: &[String]) -> usize {
+    texts.iter().map(|text| bare.parse(text)).sum()
+}
+
+/// Instructions of one run, or of one function of the program and all it calls.
+fn count(program: &Path, arguments: &[PathBuf], function: Option<&str>) -> Result<u64, Failure> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(function.map(|function| format!("--toggle-collect={function}")))
         .arg(program)
         .args(arguments)
         .stdin(Stdio::null())
         .output()?;
     let told = String::from_utf8_lossy(&output.stderr);
-    let line = told.lines().find(|line| line.contains("refs:")).ok_or("valgrind gave no count")?;
-    let number = line.rsplit("refs:").next().unwrap_or_default();
-    Ok(number.trim().replace(',', "").parse()?)
+    let line = told.lines().find(|line| line.contains("Collected")).ok_or("no count")?;
+    let number = line.rsplit(':').next().unwrap_or_default();
+    Ok(number.trim().parse()?)
 }

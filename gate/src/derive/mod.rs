@@ -292,8 +292,8 @@ impl<'a> Deriver<'a> {
                     if spec.kind == ValueKind::Directory
                         && spec.effects.contains(&EffectKind::Enter)
                     {
-                        actor.directories =
-                            self.paths.object(&value.text, &actor.directories).resolved;
+                        let entered = self.paths.object(&value.text, &actor.directories);
+                        actor.directories = entered.resolved.into_iter().collect();
                     }
                 }
             }

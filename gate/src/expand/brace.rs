@@ -333,7 +333,8 @@ impl<'w> Row<'w> {
 /// Texts that touch become one; a name that braces lengthen is the name of another variable, since
 /// braces are expanded before parameters (`$x{a,b}` is `$xa $xb`).
 fn join(backwards: Vec<Atom>) -> Vec<Atom> {
-    let mut out: Vec<Atom> = Vec::with_capacity(backwards.len());
+    // Most become one text.
+    let mut out: Vec<Atom> = Vec::new();
     for atom in backwards.into_iter().rev() {
         let Atom::Text(text) = atom else {
             out.push(atom);

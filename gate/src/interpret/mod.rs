@@ -416,6 +416,9 @@ impl<'a> Runner<'a> {
                 let mut outcome = Outcome::default();
                 let last = stages.len() - 1;
                 for (index, stage) in stages.iter().enumerate() {
+                    if self.exhausted {
+                        break;
+                    }
                     let stays = index == last && self.state.option("lastpipe");
                     let before = self.state.clone();
                     if let Some(input) = feed {

@@ -76,6 +76,9 @@ impl Runner<'_> {
             }
         }
         let Names { used: mut names, mut tested, .. } = used;
+        if names.is_empty() && tested.is_empty() {
+            return self.simple_once(simple, command);
+        }
         names.retain(|name| self.state.is_forked(name));
         tested.retain(|name| self.may_be_unset(name));
         let owned = |list: &[&str]| list.iter().map(|name| Str::from(*name)).collect();

@@ -2,6 +2,7 @@
 //! descriptors, and files this text has written. Where branches meet, states are joined.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -482,16 +483,30 @@ impl State {
             let mut changes = Vec::new();
             let environment =
                 |name: &str| Variable::new(Value::Unknown(Unknown::Parameter(name.into())));
-            for (name, mine) in self.variables.iter() {
-                match other.variables.get(name) {
-                    Some(theirs) if Rc::ptr_eq(mine, theirs) || mine == theirs => {}
-                    Some(theirs) => changes.push((Rc::clone(name), mine.join(theirs))),
-                    None => changes.push((Rc::clone(name), mine.join(&environment(name)))),
-                }
-            }
-            for (name, theirs) in other.variables.iter() {
-                if !self.variables.contains_key(name) {
-                    changes.push((Rc::clone(name), theirs.join(&environment(name))));
+            let (mut ours, mut others) =
+                (self.variables.iter().peekable(), other.variables.iter().peekable());
+            loop {
+                let order = match (ours.peek(), others.peek()) {
+                    (None, None) => break,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some((mine, _)), Some((theirs, _))) if Rc::ptr_eq(mine, theirs) => {
+                        Ordering::Equal
+                    }
+                    (Some((mine, _)), Some((theirs, _))) => mine.cmp(theirs),
+                };
+                let mine = if order == Ordering::Greater { None } else { ours.next() };
+                let theirs = if order == Ordering::Less { None } else { others.next() };
+                match (mine, theirs) {
+                    (Some((_, mine)), Some((_, theirs)))
+                        if Rc::ptr_eq(mine, theirs) || mine == theirs => {}
+                    (Some((name, mine)), Some((_, theirs))) => {
+                        changes.push((Rc::clone(name), mine.join(theirs)));
+                    }
+                    (Some((name, only)), None) | (None, Some((name, only))) => {
+                        changes.push((Rc::clone(name), only.join(&environment(name))));
+                    }
+                    (None, None) => break,
                 }
             }
             for (name, variable) in changes {

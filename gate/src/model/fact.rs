@@ -1,8 +1,10 @@
 //! What a command does: effects on objects.
 
+use smallvec::SmallVec;
+
 use crate::model::span::Site;
 use crate::model::utility::Language;
-use crate::model::value::{List, Text, Truth};
+use crate::model::value::{Text, Truth};
 
 /// Declares an enum whose variants have a name in rule files.
 macro_rules! named {
@@ -222,7 +224,7 @@ pub struct PathObject {
     /// As it was given, after all expansions.
     pub text: Text,
     /// Absolute and normalised, one for each directory the command may run in.
-    pub resolved: List<Text>,
+    pub resolved: SmallVec<[Text; 1]>,
     /// Where it leads.
     pub places: Places,
     /// Whether its name says that it holds secrets.

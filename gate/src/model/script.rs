@@ -141,7 +141,7 @@ pub enum CommandKind {
         body: Box<Command>,
     },
     /// `(( expression ))`; the expression as a word that is expanded like a double-quoted string.
-    Arithmetic(Word),
+    Arithmetic(Box<Word>),
     /// `[[ expression ]]`
     Conditional(Box<Condition>),
     /// `coproc [name] command`

@@ -90,7 +90,7 @@ impl OptionIndex {
     fn of(&self, options: &[OptionSpec]) -> &[(u64, u16)] {
         self.0.get_or_init(|| {
             let mut list: Vec<(u64, u16)> = (0u16..)
-                .zip(options)
+                .zip(options.iter().take(usize::from(u16::MAX)))
                 .flat_map(|(at, option)| option.names.iter().map(move |own| (Self::key(own), at)))
                 .collect();
             list.sort_unstable();

@@ -108,7 +108,7 @@ impl Reader<'_> {
         if self.peek() == Some(b'(')
             && let Some(word) = self.arithmetic(start)
         {
-            return CommandKind::Arithmetic(word);
+            return CommandKind::Arithmetic(Box::new(word));
         }
         let script = self.list(Until::Paren);
         if !self.failed() {

@@ -269,7 +269,12 @@ impl<'t> Reader<'t> {
     fn commands(&mut self) -> Script {
         let mut script = Script::default();
         loop {
-            script.items.extend(self.list(Until::End).items);
+            let list = self.list(Until::End);
+            if script.items.is_empty() {
+                script = list;
+            } else {
+                script.items.extend(list.items);
+            }
             let Some(failure) = self.failure.take() else { break };
             let rest = self.text.as_bytes().get(failure.at..).unwrap_or_default();
             let found = match failure.resume {

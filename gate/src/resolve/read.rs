@@ -152,6 +152,9 @@ impl<'a> Reader<'a> {
     /// Whether all words but the last begin the name of a sub-command and the last asks for help
     /// (`gh pr --help`).
     fn names_a_group(&self) -> bool {
+        if self.fields.last().and_then(Field::exact) != Some("--help") {
+            return false;
+        }
         let words: Option<Vec<&str>> = self.fields.iter().map(Field::exact).collect();
         let Some((&"--help", words)) = words.as_deref().and_then(<[&str]>::split_last) else {
             return false;
