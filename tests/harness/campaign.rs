@@ -419,7 +419,7 @@ fn ansi_quoted(text: &str) -> Option<(usize, String)> {
     let command = &parsed.script.items.first()?.list.first.stages.first()?.command;
     let CommandKind::Simple(simple) = &command.kind else { return None };
     match simple.words.get(1)?.parts.as_slice() {
-        [Part::AnsiQuoted(text, _)] => Some((length, text.clone())),
+        [Part::AnsiQuoted(text, _)] => Some((length, text.to_string())),
         _ => None,
     }
 }

@@ -314,7 +314,7 @@ fn is_written(said: &Explanation, path: &str) -> bool {
         );
         let Object::Path(object) = &fact.object else { return false };
         let below = matches!(fact.kind, EffectKind::Fill | EffectKind::Put);
-        let here: Text = [Piece::Literal(format!("{}/", context().cwd))]
+        let here: Text = [Piece::Literal(format!("{}/", context().cwd).into())]
             .into_iter()
             .chain(object.text.pieces().iter().cloned())
             .collect();
