@@ -23,13 +23,11 @@ type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<ExitCode, Failure> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, what, file] = arguments.as_slice() {
+    if let [_, what, file] = arguments.as_slice()
+        && matches!(what.as_str(), "--gate" | "--bare")
+    {
         let texts: Vec<String> = serde_json::from_str(&fs::read_to_string(file)?)?;
-        match what.as_str() {
-            "--gate" => return judge_all(&texts),
-            "--bare" => return parse_all(&texts),
-            _ => {}
-        }
+        return if what == "--gate" { judge_all(&texts) } else { parse_all(&texts) };
     }
     let checks = arguments.iter().any(|argument| argument == "--check");
     let mut out = io::stdout().lock();
