@@ -232,7 +232,7 @@ impl Runner<'_> {
             Some(Descriptor::Number(number)) => *number,
             Some(Descriptor::Variable(name)) => {
                 let free =
-                    (10..256).find(|n| !self.state.descriptors.contains_key(n)).unwrap_or(10);
+                    (10..256).find(|n| !self.state.descriptors.contains_key(*n)).unwrap_or(10);
                 let site = self.site(redirection.span);
                 self.assign_text(name, None, Text::literal(free.to_string()), false, site);
                 free
@@ -307,7 +307,7 @@ impl Runner<'_> {
             }
             _ => {
                 let target = match descriptor_path(&field.text) {
-                    Some(other) if self.state.descriptors.contains_key(&other) => {
+                    Some(other) if self.state.descriptors.contains_key(other) => {
                         self.state.descriptor(other)
                     }
                     _ if is_sink(&field.text) => Target::Closed,

@@ -125,7 +125,7 @@ impl Runner<'_> {
             self.state = joined;
         }
         for name in &tested {
-            let stand_in = self.hole_text(&Unknown::Parameter(name.clone().into()));
+            let stand_in = self.hole_text(&Unknown::Parameter(name.clone()));
             for state in std::iter::once(&mut self.state).chain(&mut failed) {
                 state.undoubt(name, &stand_in);
             }

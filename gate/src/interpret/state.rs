@@ -137,8 +137,8 @@ impl Descriptors {
         self.0.iter().find(|(own, _)| *own == number).map(|(_, target)| target)
     }
 
-    pub(super) fn contains_key(&self, number: &u32) -> bool {
-        self.get(*number).is_some()
+    pub(super) fn contains_key(&self, number: u32) -> bool {
+        self.get(number).is_some()
     }
 
     pub(super) fn insert(&mut self, number: u32, target: Target) {
@@ -592,7 +592,7 @@ impl State {
         }
         if self.descriptors != other.descriptors {
             for (number, target) in other.descriptors.iter() {
-                if !self.descriptors.contains_key(number) {
+                if !self.descriptors.contains_key(*number) {
                     self.descriptors.insert(*number, target.clone());
                 }
             }

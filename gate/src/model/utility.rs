@@ -487,7 +487,7 @@ named! {
 
 /// The bit of the second byte of a name; none for a shorter one.
 fn second_bit(name: &str) -> Option<u64> {
-    name.bytes().nth(1).map(|byte| 1 << (byte & 63))
+    name.as_bytes().get(1).map(|byte| 1 << (byte & 63))
 }
 
 /// Utilities that are made when they are first asked for: those built in.

@@ -72,8 +72,7 @@ impl Reader<'_> {
             return self.bad(start, String::new().into(), context);
         };
         let subscript = self.subscript(&name);
-        let mut parameter =
-            Parameter { name: name.into(), subscript, indirect, operation: Operation::Value };
+        let mut parameter = Parameter { name, subscript, indirect, operation: Operation::Value };
         if length {
             if self.peek() != Some(b'}') {
                 return self.bad(start, parameter.name, context);

@@ -593,7 +593,7 @@ impl Reader<'_> {
             return Err(Word { parts, span: self.span(start) });
         }
         let value = self.assigned_value();
-        Ok(Some(Assignment { name: name.into(), subscript, append, value, span: self.span(start) }))
+        Ok(Some(Assignment { name, subscript, append, value, span: self.span(start) }))
     }
 
     /// Reads on in a word that begins with `before`, `[`, a bracket's inside and `]`.
@@ -608,7 +608,7 @@ impl Reader<'_> {
                 other => {
                     if !out.text.is_empty() {
                         let text = std::mem::take(&mut out.text);
-                        out.done.push(Part::Literal(text.into(), Span::new(behind, span.start)));
+                        out.done.push(Part::Literal(text, Span::new(behind, span.start)));
                     }
                     out.done.push(other);
                     behind = span.end;
@@ -694,7 +694,7 @@ impl Reader<'_> {
         self.eat("=");
         let value = self.assigned_value();
         let span = self.span(start);
-        let assignment = Assignment { name: name.into(), subscript: None, append, value, span };
+        let assignment = Assignment { name, subscript: None, append, value, span };
         Some(Word {
             parts: script::Parts::from([Part::ArrayAssignment(Box::new(assignment), span)]),
             span,
