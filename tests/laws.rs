@@ -395,7 +395,7 @@ fn plain_words(text: &str) -> Vec<(usize, usize, String)> {
                     && !own.starts_with('-')
                     && !own.contains(['*', '?', '[', '~', '{', '=', '\\'])
                 {
-                    out.push((span.start, span.end, own.clone()));
+                    out.push((span.start, span.end, own.to_string()));
                 }
             }
         }
