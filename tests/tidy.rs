@@ -107,7 +107,7 @@ fn each_room_says_what_it_takes_gives_imports_and_never_does() {
         let text = fs::read_to_string(&head).expect("a source can be read");
         let says: String = text
             .lines()
-            .take_while(|line| line.starts_with("//!"))
+            .map_while(|line| line.strip_prefix("//!"))
             .collect::<String>()
             .to_lowercase();
         for word in ["take", "give", "may import", "never"] {

@@ -36,7 +36,7 @@ Usage: shellgate-orchestrator [OPTIONS]
        shellgate-orchestrator demo WORKSPACE INSTRUCTION [--scripted FILE]
 
 Without a sub-command it speaks JSON-RPC 2.0 with Content-Length framing on standard input and output.
-Unknown arguments and options without a usable value are ignored.
+Unknown arguments and options without a usable value are ignored, but for --sandbox, which is refused.
 
 Options:
   --log-dir DIR      also log to DIR/orchestrator.log
@@ -55,7 +55,9 @@ struct Arguments {
     log_directory: Option<PathBuf>,
     log_level: Level,
     data_directory: Option<PathBuf>,
-    sandbox: Sandbox,
+    /// None when it was asked for in words that name no mode: nobody runs unprotected by a typing
+    /// error.
+    sandbox: Option<Sandbox>,
     max_frame: usize,
     reasoning: bool,
 }
@@ -74,7 +76,7 @@ impl Command {
             log_directory: None,
             log_level: Level::Info,
             data_directory: None,
-            sandbox: Sandbox::Off,
+            sandbox: Some(Sandbox::Off),
             max_frame: FrameLimits::default().body,
             reasoning: false,
         };
@@ -108,6 +110,8 @@ impl Command {
                         };
                         if let Some(value) = joined.or_else(|| rest.next_if(is_value)) {
                             out.set(name, value);
+                        } else if name == "--sandbox" {
+                            out.sandbox = None;
                         }
                     }
                 }
@@ -128,7 +132,7 @@ impl Arguments {
             "--log-level" => {
                 self.log_level = text.and_then(Level::from_name).unwrap_or(self.log_level);
             }
-            "--sandbox" => self.sandbox = text.and_then(Sandbox::from_name).unwrap_or(self.sandbox),
+            "--sandbox" => self.sandbox = text.and_then(Sandbox::from_name),
             "--max-frame" => {
                 let bytes = text.and_then(|text| text.parse().ok()).filter(|bytes| *bytes > 0);
                 self.max_frame = bytes.unwrap_or(self.max_frame);
@@ -162,6 +166,9 @@ fn run(arguments: Arguments, started: Instant) -> ExitCode {
         let _ = writeln!(std::io::stderr().lock(), "shellgate-orchestrator: {why}");
         ExitCode::FAILURE
     };
+    let Some(sandbox) = arguments.sandbox else {
+        return fail("--sandbox takes off, workspace-write or read-only");
+    };
     let streams = match stdio::claim() {
         Ok(streams) => streams,
         Err(error) => return fail(&format!("standard input and output cannot be used: {error}")),
@@ -183,7 +190,7 @@ fn run(arguments: Arguments, started: Instant) -> ExitCode {
         let connection = stdio::connect(streams, limits)?;
         stop_on_signals(&stop)?;
         let compose_log = log.clone();
-        let compose = Box::new(move |opening| compose(&arguments, &compose_log, opening));
+        let compose = Box::new(move |opening| compose(&arguments, sandbox, &compose_log, opening));
         // The loop has this thread for itself, whatever keeps the others busy; a fault in it ends the
         // process in good order.
         let session = Session { compose, log, started, stop };
@@ -230,7 +237,7 @@ fn stop_on_signals(stop: &CancellationToken) -> std::io::Result<()> {
 }
 
 /// Puts the rooms together for one session.
-fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
+fn compose(arguments: &Arguments, sandbox: Sandbox, log: &Log, opening: Opening) -> Services {
     let Opening { roots, secrets, events, notices } = opening;
     let models = Arc::new(Models::new(secrets));
     let redactor = models.redactor();
@@ -260,7 +267,7 @@ fn compose(arguments: &Arguments, log: &Log, opening: Opening) -> Services {
             records: Arc::clone(&records),
             journal,
             roots,
-            tools: ToolOptions { sandbox: arguments.sandbox, ..ToolOptions::of_this_process() },
+            tools: ToolOptions { sandbox, ..ToolOptions::of_this_process() },
             tells_reasoning: arguments.reasoning,
             note: Arc::new(move |line| note_log.say(Level::Warn, line)),
         },
