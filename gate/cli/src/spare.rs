@@ -24,6 +24,12 @@ const QUESTIONS: usize = 200;
 /// Lines that are tried.
 const CANDIDATES: usize = 40;
 
+/// Labels of questions that no line should spare: what they ask about differs each time.
+const ALWAYS_ASKED: &[&str] =
+    &["privileged", "sensitive_file", "inline_code", "unparsable_command"];
+/// Labels of questions that a line may spare for more than the exact invocation.
+const LIGHT: &[&str] = &["outside_workspace", "background_process"];
+
 /// The lines that would have spared most, best first, at most `count`; what a wider line spares no
 /// more than a narrower one is left out. Each was tried: the question was judged again with the line
 /// on top of `policies`.
@@ -89,25 +95,32 @@ fn spared(policies: &[Policy], lines: &str, questions: &[(usize, &Record)]) -> u
         .sum()
 }
 
-/// Lines that may help with one question, each with whether it is wide: the exact invocation; the
-/// program with its first argument; the label.
+/// Lines that may help with one question, each with whether it is wide: the exact invocation; and
+/// where the question is a light one, the program with its first argument, and the label.
 fn candidates(gate: &Gate, record: &Record) -> Vec<(bool, String)> {
     let explanation = gate.explain(&record.command, &record.context());
+    let labels = &explanation.verdict.labels;
+    let all_in = |list: &[&str]| labels.iter().all(|label| list.contains(&label.as_str()));
+    let none_in = |list: &[&str]| labels.iter().all(|label| !list.contains(&label.as_str()));
     let mut out = Vec::new();
+    if !none_in(ALWAYS_ASKED) {
+        return out;
+    }
+    let is_light = all_in(LIGHT);
     for invocation in explanation.invocations() {
         let words: Option<Vec<String>> = invocation.argv.into_iter().collect();
         let Some(words) = words.filter(|_| invocation.exact) else { continue };
         let Some((program, arguments)) = words.split_first() else { continue };
         let program = program.rsplit('/').next().unwrap_or(program);
         out.push((false, allow(program, arguments, false)));
-        if let [first, _, ..] = arguments
+        if is_light
+            && let [first, _, ..] = arguments
             && !first.starts_with('-')
         {
             out.push((true, allow(program, std::slice::from_ref(first), true)));
         }
     }
-    let labels = &explanation.verdict.labels;
-    if let [label] = labels.as_slice() {
+    if is_light && let [label] = labels.as_slice() {
         out.push((true, format!("[labels]\n{label} = \"pass\"\n")));
     }
     out

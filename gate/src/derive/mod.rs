@@ -33,7 +33,7 @@ pub fn derive(trace: &Trace, catalog: &Catalog, context: &Context, known: &Known
     facts
 }
 
-/// As [`derive`], into a list that is empty, with the roots of the context.
+/// As [`derive()`], into a list that is empty, with the roots of the context.
 pub fn derive_into(
     facts: &mut Vec<Fact>,
     trace: &Trace,

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::command::Failure;
-use crate::command::install::{folders, known, note, text};
+use crate::command::install::{chosen, folders, known, machine, note, text};
 use crate::edit;
 use crate::hook::{self, sample};
 use crate::protect;
@@ -67,6 +67,12 @@ pub fn run(_: &Arguments) -> Result<u8, Failure> {
     }
     for note in installed.entries.iter().filter_map(|entry| note(&entry.agent)) {
         writeln!(out, "note {note}")?;
+    }
+    for agent in chosen(&[], &machine(false)?) {
+        if !installed.entries.iter().any(|entry| entry.agent == agent.name) {
+            let name = agent.name;
+            writeln!(out, "note {name} is here and not guarded: `shellgate install {name}`")?;
+        }
     }
     Ok(u8::from(found.lines.iter().any(|(good, _)| !good)))
 }

@@ -43,7 +43,7 @@ pub enum Fate {
 
 /// Judges a record again.
 pub fn again(gate: &Gate, record: &Record) -> Fate {
-    if record.rules.iter().any(|rule| rule == "self_protection") {
+    if record.rules.iter().any(|rule| rule.starts_with("self_protection")) {
         return Fate::Left;
     }
     let context = record.context();
