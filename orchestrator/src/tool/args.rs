@@ -107,7 +107,7 @@ const FILE: &[Field] = &[
 const PROPOSE_EDIT: &[Field] =
     &[required("files", Kind::List(1, 20, FILE), "The files to change.")];
 const SHELL: &[Field] = &[
-    required("command", Kind::Text(1, 10_000), "The command, for /bin/sh."),
+    required("command", Kind::Text(1, 10_000), "The command, for bash."),
     optional(
         "timeoutMs",
         Kind::Integer(1000, 600_000),

@@ -162,7 +162,7 @@ impl Toolbox {
                 first and copy the text exactly, without line numbers."
                 .to_owned(),
             ToolName::Shell => format!(
-                "Runs a command by /bin/sh in the first workspace folder, without input. Processes it leaves \
+                "Runs a command by bash in the first workspace folder, without input. Processes it leaves \
                  behind are killed when it ends.{confined}"
             ),
             ToolName::RunTests => format!(

@@ -48,16 +48,38 @@ pub(super) fn command(
     }
     let directory = task.toolbox.workspace.first()?.display().to_string();
     Ok(Command {
-        program: "/bin/sh".to_owned(),
+        program: bash()?.to_owned(),
         arguments: vec!["-c".to_owned(), line.to_owned()],
         directory,
-        environment: environment::filter(&task.toolbox.options.environment),
+        environment: environment::filter(&task.toolbox.options.environment)
+            .into_iter()
+            .filter(|(name, _)| !changes_reading(&name.to_string_lossy()))
+            .collect(),
         sandbox: task.toolbox.options.sandbox,
         roots: task.toolbox.workspace.place().roots.clone(),
         apart: false,
         keep,
         limit,
     })
+}
+
+/// The shell that reads a command as the guard does. Another shell reads some texts otherwise: what
+/// bash takes for one quoted string, `dash` may run.
+fn bash() -> Result<&'static str, String> {
+    ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"]
+        .into_iter()
+        .find(|path| std::path::Path::new(path).is_file())
+        .ok_or_else(|| {
+            "commands are judged as bash reads them, and there is no bash in /bin, /usr/bin or \
+             /usr/local/bin: install it"
+                .to_owned()
+        })
+}
+
+/// Whether a variable changes how bash reads a text, or brings text along that nobody judged.
+fn changes_reading(name: &str) -> bool {
+    matches!(name, "BASH_ENV" | "ENV" | "SHELLOPTS" | "BASHOPTS" | "POSIXLY_CORRECT")
+        || name.starts_with("BASH_FUNC_")
 }
 
 fn answer(task: &Task<'_>, ended: &Ended) -> Answer {
