@@ -468,29 +468,3 @@ fn forgetting_a_value_makes_no_verdict_milder_than_ask() {
             .unwrap();
     });
 }
-
-/// Every forgotten word, for a person who looks for the kinds of what breaks the law.
-#[test]
-#[ignore = "a list for a person"]
-fn list_what_forgetting_makes_milder() {
-    for case in cases().unwrap() {
-        if case.branch.is_some() {
-            continue;
-        }
-        for (start, end, value) in plain_words(&case.command) {
-            let text = format!("{}\"$FORGOTTEN\"{}", &case.command[..start], &case.command[end..]);
-            let known = Context {
-                parameters: [("FORGOTTEN".to_owned(), value.clone())].into(),
-                preset: Preset::Protocol,
-                ..Context::default()
-            };
-            let before = Gate::builtin().classify(&text, &known);
-            let after = judge(&text);
-            if before.decision >= Decision::Ask && after.decision < Decision::Ask {
-                let known = FORGETFUL.iter().any(|name| case.command.contains(name));
-                println!("{}", if known { "known" } else { "NEW" });
-                println!("{value:?} in {text:?}: {:?}", before.labels);
-            }
-        }
-    }
-}
