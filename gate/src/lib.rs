@@ -44,6 +44,7 @@ use crate::model::context::{Context, Limits};
 use crate::model::fact::{EffectKind, Fact};
 use crate::model::rule::{Hit, Knowledge, Labels, RuleSet};
 use crate::model::script::Parsed;
+use crate::model::span::Span;
 use crate::model::trace::{ROOM, Trace};
 use crate::model::utility::Catalog;
 use crate::model::verdict::{Decision, Verdict};
@@ -265,6 +266,11 @@ impl Gate {
         {
             verdict.decision = Decision::Allow;
             verdict.labels = vec!["read_only_allow".into()];
+            verdict.reasons = vec![judge::allowance(
+                "trusted_commands",
+                "Your own policy trusts exactly this command.",
+                Span::new(0, command.len()),
+            )];
         }
         verdict
     }

@@ -10,6 +10,7 @@ use shellgate::Gate;
 use shellgate::model::context::Context;
 
 use crate::command::Failure;
+use crate::strict;
 use crate::wire;
 
 /// A line that could be understood.
@@ -207,8 +208,8 @@ fn answer(gate: &Gate, explain: bool, line: &Line<'_>) -> Value {
 fn read<'c>(bytes: &[u8], number: usize, context: &'c Context) -> Result<Line<'c>, Bad> {
     let bad =
         |id: Option<Value>, error: String| Bad { id, error: format!("line {number}: {error}") };
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| bad(None, format!("not JSON: {error}")))?;
+    let value =
+        strict::value(bytes).map_err(|error| bad(None, format!("not readable JSON: {error}")))?;
     let Value::Object(mut object) = value else {
         return Err(bad(None, "not a JSON object".into()));
     };

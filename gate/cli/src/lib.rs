@@ -14,4 +14,5 @@ pub mod schema;
 pub mod settings;
 pub mod spare;
 pub mod store;
+pub mod strict;
 pub mod wire;

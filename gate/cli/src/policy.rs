@@ -79,7 +79,8 @@ pub fn gate_for_batch(
     Ok((gate, context))
 }
 
-fn warn(gate: &Gate) {
+/// Tells on standard error what policies may not do.
+pub fn warn(gate: &Gate) {
     let mut err = std::io::stderr().lock();
     for warning in gate.warnings() {
         // Nobody may be reading standard error; the verdict does not depend on it.

@@ -87,6 +87,9 @@ pub fn policy(
     let config = folders.config.to_str().map(escaped).unwrap_or_default();
     hidden.insert(format!("{config}/grants.json"));
     above.retain(|path| !files.contains(path));
+    let mut told = Table::new();
+    told.insert("option".into(), list(&["--help", "--dry-run"]));
+    let told = Value::Table(told);
     let mut rules = vec![
         rule(
             "self_protection",
@@ -130,14 +133,21 @@ pub fn policy(
                 ("path", globs(&hidden)),
             ],
         ),
-        rule(
-            "self_protection_command",
-            "Only a person may let commands through or switch the guard on and off.",
-            "Ask the person to run it in a terminal of their own.",
-            &[
-                ("utility", list(&["shellgate"])),
-                ("subcommand", list(&["allow", "grants", "install", "uninstall", "hook"])),
-            ],
+        asking(
+            rule(
+                "self_protection_command",
+                "Only a person may let commands through or switch the guard on and off.",
+                "Ask the person to run it in a terminal of their own.",
+                &[
+                    ("utility", list(&["shellgate"])),
+                    (
+                        "subcommand",
+                        list(&["allow", "grants revoke", "install", "uninstall", "hook"]),
+                    ),
+                    ("not", told),
+                ],
+            ),
+            "It may let commands through or switch the guard on or off, which only a person may.",
         ),
         rule(
             "self_protection_program",
@@ -174,6 +184,15 @@ fn rule(id: &str, why: &str, instead: &str, matching: &[(&str, Value)]) -> Value
     }
     table.insert("match".into(), Value::Table(condition));
     Value::Table(table)
+}
+
+/// The same rule, that also asks where it may hold.
+fn asking(mut rule: Value, doubt: &str) -> Value {
+    if let Value::Table(table) = &mut rule {
+        table.insert("maybe".into(), Value::String("unparsable_command".into()));
+        table.insert("doubt".into(), Value::String(doubt.into()));
+    }
+    rule
 }
 
 fn list(names: &[&str]) -> Value {

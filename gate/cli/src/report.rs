@@ -50,6 +50,12 @@ pub fn verdict(
         };
         return writeln!(out, "  {what}");
     }
+    if verdict.decision == Decision::Allow {
+        return verdict
+            .reasons
+            .iter()
+            .try_for_each(|own| writeln!(out, "  {}  [{}]", own.why, own.rule));
+    }
     for reason in &verdict.reasons {
         writeln!(out)?;
         let (line, marks) = marked(command, reason.span);

@@ -383,6 +383,10 @@ pub fn removed(text: &str, agent: &str, form: &Form) -> Result<Option<String>, S
     let Form::Json { elements, .. } = form else {
         return if is_own(text, agent) { Ok(None) } else { Err(SettingsError::Foreign) };
     };
+    // An empty file is one that nobody has written into yet.
+    if text.trim().is_empty() {
+        return Ok(Some(text.to_owned()));
+    }
     let mut text = text.to_owned();
     for (keys, _) in elements {
         let list = edit::elements(&text, keys).map_err(SettingsError::Edit)?;

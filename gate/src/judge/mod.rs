@@ -191,10 +191,41 @@ fn plain(rules: &RuleSet, scene: &Scene<'_>) -> Verdict {
         Verdict {
             decision: Decision::Allow,
             labels: vec!["read_only_allow".into()],
-            reasons: Vec::new(),
+            reasons: own_reasons(&rules.allowed, scene),
         }
     } else {
         Verdict::default()
+    }
+}
+
+/// The reasons of an allow: one for the first invocation that a person's own policy lets count as a
+/// reader, none where there is none.
+fn own_reasons(entries: &[AllowEntry], scene: &Scene<'_>) -> Vec<Reason> {
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    let first = scene.trace.invocations.iter().find(|own| is_entry(entries, own));
+    first
+        .map(|own| {
+            allowance(
+                "allow",
+                "Your own policy counts this as a reader.",
+                locate(scene.trace, own.site),
+            )
+        })
+        .into_iter()
+        .collect()
+}
+
+/// A reason that stands beside an allow: a person's own policy gave it.
+pub fn allowance(rule: &str, why: &str, span: Span) -> Reason {
+    Reason {
+        label: "read_only_allow".into(),
+        rule: rule.into(),
+        decision: Decision::Allow,
+        why: why.into(),
+        instead: String::new(),
+        span,
     }
 }
 

@@ -67,6 +67,7 @@ pub struct Verdict {
     /// Labels without repetition: deny labels first, then floors in the order of `labels.toml`;
     /// `read_only_allow` alone for allow; empty for a pass without a floor.
     pub labels: Vec<String>,
-    /// Reasons, the worst first; empty for allow and for a plain pass.
+    /// Reasons, the worst first; empty for a plain pass, and for allow unless a person's own policy
+    /// gave it: then one that says so.
     pub reasons: Vec<Reason>,
 }

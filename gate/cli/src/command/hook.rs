@@ -68,7 +68,6 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
 
 /// The reply, from a thread of its own: one that panics or is late is a fault, which asks.
 fn reply(agent: &'static Agent, approve: bool) -> Reply {
-    let started = Instant::now();
     let mut input = Vec::new();
     let read = io::stdin().lock().take(PAYLOAD_BYTES + 1).read_to_end(&mut input);
     match read {
@@ -80,6 +79,8 @@ fn reply(agent: &'static Agent, approve: bool) -> Reply {
         }
         Ok(_) => {}
     }
+    // The wait for the payload is the agent's time.
+    let started = Instant::now();
     let (sender, receiver) = mpsc::channel();
     let work = move || {
         let reply = hook::answer(agent, &input, approve, &mut |call| judge(agent, call, started));

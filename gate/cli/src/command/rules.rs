@@ -8,7 +8,8 @@ use shellgate::Gate;
 use shellgate::model::rule::Rule;
 
 use crate::command::{Failure, Place};
-use crate::{machine, policy};
+use crate::store::{Folders, installed};
+use crate::{machine, policy, protect};
 
 /// Arguments of `rules`.
 #[derive(Args, Debug)]
@@ -51,8 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     match &arguments.verb {
         Verb::List { place, json, part } => {
-            let (gate, _) = policy::gate_for(place, machine::context(place)?)?;
-            let gate = gate.into_owned().with_examples();
+            let gate = gate(place)?;
             let part = part.to_lowercase();
             let chosen: Vec<&Rule> = gate
                 .rules()
@@ -78,8 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
             }
         }
         Verb::Show { place, json, rule } => {
-            let (gate, _) = policy::gate_for(place, machine::context(place)?)?;
-            let gate = gate.into_owned().with_examples();
+            let gate = gate(place)?;
             let found = find(&gate, rule).ok_or_else(|| {
                 Failure::Usage(format!("no rule `{rule}`: `shellgate rules list` has them all"))
             })?;
@@ -92,6 +91,25 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
     out.flush()?;
     Ok(0)
+}
+
+/// The gate of `shellgate hook` here, with the examples of its rules: also the rules that keep
+/// agents away from shellgate's own files are in it.
+fn gate(place: &Place) -> Result<Gate, Failure> {
+    let context = machine::context(place)?;
+    let own = match Folders::of_environment() {
+        None => Vec::new(),
+        Some(folders) => {
+            let installed = installed::read(&installed::file(&folders)).unwrap_or_default();
+            let program = protect::program();
+            let own = protect::policy(&folders, &installed, program.as_deref(), &context)
+                .map_err(|error| Failure::Usage(error.to_string()))?;
+            vec![own]
+        }
+    };
+    let (gate, _) = policy::gate_with(place, context, own)?;
+    policy::warn(&gate);
+    Ok(gate.into_owned().with_examples())
 }
 
 /// The rule of that id or label.
@@ -132,6 +150,9 @@ fn show(out: &mut dyn Write, gate: &Gate, rule: &Rule) -> io::Result<()> {
     }
     if let Some(spec) = gate.labels().find(&rule.label) {
         writeln!(out, "  the label means     {}", spec.meaning)?;
+    }
+    if rule.id.starts_with("self_protection") {
+        writeln!(out, "  only under          shellgate hook")?;
     }
     for source in &rule.source {
         writeln!(out, "  source              {source}")?;

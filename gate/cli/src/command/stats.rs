@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
 fn ranked(records: &[Record], decision: Decision) -> Vec<(usize, String)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for record in records.iter().filter(|record| record.decision == decision) {
-        for rule in &record.rules {
+        for rule in record.deciding() {
             *counts.entry(rule).or_default() += 1;
         }
     }

@@ -70,14 +70,31 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
         writeln!(out, "nothing was changed")?;
         return Ok(1);
     }
+    let mut removed = 0_usize;
     for (entry, after) in changes {
         match write(&folders, entry, after.as_deref()) {
-            Ok(()) => writeln!(out, "{}: removed from {}", entry.agent, entry.file.display())?,
+            Ok(()) => {
+                removed += 1;
+                writeln!(out, "{}: removed from {}", entry.agent, entry.file.display())?;
+            }
             Err(what) => {
                 failed = true;
                 writeln!(out, "{}: {what}", entry.agent)?;
             }
         }
+    }
+    let left: Vec<String> = [&folders.config, &folders.state]
+        .into_iter()
+        .filter(|folder| folder.exists())
+        .map(|folder| format!("`{}`", folder.display()))
+        .collect();
+    if removed > 0 && !left.is_empty() {
+        writeln!(
+            out,
+            "Your policy, grants and the log of decisions stay in {}; remove them by hand where they \
+             are not wanted.",
+            left.join(" and ")
+        )?;
     }
     Ok(u8::from(failed))
 }

@@ -1,7 +1,7 @@
 //! The dialects of coding agents: a payload becomes a call, an advice becomes a reply.
 //!
 //! Takes bytes and a judge; gives what to print and the exit status. Adapters are pure: no file, no
-//! environment, no clock. May import: serde and the gate. Never answers anything that an agent takes for an approval by mistake.
+//! environment, no clock. May import: serde, the gate and `strict`. Never answers anything that an agent takes for an approval by mistake.
 
 pub mod amp;
 pub mod antigravity;
@@ -27,6 +27,7 @@ pub mod windsurf;
 
 use std::fmt;
 
+use crate::strict;
 use serde_json::Value;
 use shellgate::model::fact::EffectKind;
 use shellgate::model::verdict::Decision;
@@ -199,7 +200,7 @@ pub fn answer(
     approve: bool,
     judge: &mut dyn FnMut(&Call) -> Result<Advice, String>,
 ) -> Reply {
-    let call = serde_json::from_slice::<Value>(input)
+    let call = strict::value(input)
         .map_err(|error| Misread(format!("the payload is not JSON: {error}")))
         .and_then(|payload| {
             (agent.read)(&payload).map(|call| Call { session: session(&payload), ..call })

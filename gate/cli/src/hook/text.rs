@@ -23,12 +23,14 @@ pub fn advice(call: &Call, verdict: &Verdict, ways: Ways<'_>) -> Advice {
     let approvable = call.is_shell();
     let decision = verdict.decision;
     if decision < Decision::Ask {
-        let model = if decision == Decision::Allow {
-            "shellgate: every command in it only reads what it may read."
-        } else {
-            "shellgate: nothing is against it."
+        let model = match (decision, verdict.reasons.first()) {
+            (Decision::Allow, Some(own)) => format!("shellgate: {}", own.why),
+            (Decision::Allow, None) => {
+                "shellgate: every command in it only reads what it may read.".into()
+            }
+            _ => "shellgate: nothing is against it.".into(),
         };
-        return Advice { decision, model: model.into(), person: model.into(), approvable };
+        return Advice { decision, person: model.clone(), model, approvable };
     }
     let first = verdict.reasons.first();
     let what = what(call, decision);

@@ -32,6 +32,10 @@ pub struct Record {
     /// The rules that spoke, without repetition, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
+    /// How many of them, from the front, gave the decision; the others are milder. None in records
+    /// of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deciding: Option<usize>,
     /// The command; for a file tool the path.
     pub command: String,
     /// For a file tool the kind of effect on the path (`read`, `write`); none for a command.
@@ -58,9 +62,11 @@ impl Record {
     /// The record of a verdict on a command, made now.
     pub fn new(agent: &str, command: &str, context: &Context, verdict: &Verdict) -> Self {
         let mut rules: Vec<String> = Vec::new();
+        let mut deciding = 0;
         for reason in &verdict.reasons {
             if !rules.contains(&reason.rule) {
                 rules.push(reason.rule.clone());
+                deciding += usize::from(reason.decision == verdict.decision);
             }
         }
         Self {
@@ -69,6 +75,7 @@ impl Record {
             decision: verdict.decision,
             labels: verdict.labels.clone(),
             rules,
+            deciding: Some(deciding),
             command: command.to_owned(),
             cwd: context.cwd.clone(),
             workspaces: context.workspaces.clone(),
@@ -76,6 +83,12 @@ impl Record {
             branch: context.branch.clone(),
             ..Self::default()
         }
+    }
+
+    /// The rules that gave the decision.
+    pub fn deciding(&self) -> &[String] {
+        let count = self.deciding.unwrap_or(self.rules.len());
+        self.rules.get(..count).unwrap_or(&self.rules)
     }
 
     /// The place it was judged for, with the preset of hooks.

@@ -138,6 +138,9 @@ fn the_guard_protects_itself() {
         "echo 'labels = {}' > .shellgate/policy.toml",
         "cat ~/.config/shellgate/grants.json",
         "shellgate allow --once abcdefgh",
+        "shellgate allow",
+        "shellgate grants revoke --all",
+        "shellgate install --yes -- --dry-run",
         "sh -c 'shellgate uninstall --yes'",
         &format!("{PROGRAM} uninstall --yes"),
         &format!("cp /bin/true {PROGRAM}"),
@@ -145,12 +148,22 @@ fn the_guard_protects_itself() {
         let said = home.hook("codex", command);
         assert!(text(&said.stdout).contains("deny_list:"), "{command}: {said:?}");
     }
-    for command in
-        ["tar xf a.tar", "shellgate check 'rm -rf /'", "ls .claude", "rm -r build", "cat src/a.rs"]
-    {
+    for command in [
+        "tar xf a.tar",
+        "shellgate check 'rm -rf /'",
+        "ls .claude",
+        "rm -r build",
+        "cat src/a.rs",
+        "shellgate grants list",
+        "shellgate allow --help",
+        "shellgate install --dry-run claude",
+        "shellgate rules show self_protection",
+    ] {
         let said = home.hook("codex", command);
         assert_eq!(text(&said.stdout), "", "{command}");
     }
+    let unsure = home.hook("codex", "shellgate uninstall \"$FLAG\" --yes");
+    assert!(text(&unsure.stdout).contains("self_protection"), "{unsure:?}");
     for command in ["find . -name '*.o' -delete", "cp a.md .claude/commands/"] {
         let said = home.hook("codex", command);
         assert!(!text(&said.stdout).contains("self_protection"), "{command}: {said:?}");
@@ -196,6 +209,61 @@ fn a_person_allows_a_stopped_call_once() {
     let id = text(&listed.stdout).split_whitespace().next().unwrap().to_owned();
     assert!(home.run(&["grants", "revoke", &id], "").status.success());
     assert!(text(&home.hook("gemini", command).stdout).contains("\"deny\""));
+}
+
+#[test]
+fn a_key_that_stands_twice_is_no_payload() {
+    let home = Home::new("twice");
+    for agent in hook::AGENTS {
+        let payload = sample::payload(agent.name, "ls", &home.app()).unwrap().to_string();
+        let double = payload.replacen('{', "{\"zz\":1,\"zz\":2,", 1);
+        let said = home.run(&["hook", agent.name], &double);
+        let told = if said.status.code() == Some(2) { &said.stderr } else { &said.stdout };
+        assert!(text(told).contains("stands twice"), "{}: {said:?}", agent.name);
+    }
+    let batch = home.run(&["check", "--jsonl", "-"], "{\"cmd\":\"ls\",\"cmd\":\"rm -rf /\"}\n");
+    assert_eq!(batch.status.code(), Some(1), "{batch:?}");
+    assert!(text(&batch.stdout).contains("stands twice"), "{batch:?}");
+}
+
+#[test]
+fn a_person_hears_that_their_own_policy_allowed_it() {
+    let home = Home::new("own");
+    fs::create_dir_all(home.0.join(".config/shellgate")).unwrap();
+    fs::write(
+        home.0.join(".config/shellgate/policy.toml"),
+        "trusted_commands = [\"make lint\"]\n[[allow]]\nutility = \"npm\"\narguments = [\"run\", \"lint\"]\n",
+    )
+    .unwrap();
+    for (command, rule) in [("npm run lint", "[allow]"), ("make lint", "[trusted_commands]")] {
+        let said = home.run(&["check", command], "");
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
+        assert!(text(&said.stdout).contains(rule), "{said:?}");
+    }
+    let said = home.run(&["check", "ls"], "");
+    assert!(text(&said.stdout).contains("only reads"), "{said:?}");
+    assert_eq!(home.run(&["check", "npm run build"], "").status.code(), Some(10));
+}
+
+#[test]
+fn an_empty_settings_file_is_set_up_and_given_back() {
+    let home = Home::new("empty");
+    for (file, content) in [(".claude/settings.json", ""), (".gemini/settings.json", "\n")] {
+        fs::create_dir_all(home.0.join(file).parent().unwrap()).unwrap();
+        fs::write(home.0.join(file), content).unwrap();
+    }
+    let before = home.files();
+    let done = home.run(&["install", "claude", "gemini", "--yes"], "");
+    assert!(done.status.success(), "{done:?}");
+    for file in [".claude/settings.json", ".gemini/settings.json"] {
+        let text = fs::read_to_string(home.0.join(file)).unwrap();
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+    }
+    let again = home.run(&["install", "claude", "gemini", "--yes"], "");
+    assert!(text(&again.stdout).contains("is set up already"), "{again:?}");
+    let gone = home.run(&["uninstall", "--yes"], "");
+    assert!(text(&gone.stdout).contains("stay in"), "{gone:?}");
+    assert_eq!(home.files(), before);
 }
 
 #[test]
