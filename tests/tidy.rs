@@ -18,7 +18,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("gate/src/derive", &["model"]),
     ("gate/src/judge", &["model"]),
     ("gate/src/load", &["model"]),
-    ("gate/cli/src/hook", &[]),
+    ("gate/cli/src/hook", &["strict"]),
     ("orchestrator/src/rpc", &[]),
     ("orchestrator/src/protocol", &["task"]),
     ("orchestrator/src/server/reply.rs", &["rpc", "protocol", "task"]),

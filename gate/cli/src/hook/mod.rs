@@ -27,10 +27,11 @@ pub mod windsurf;
 
 use std::fmt;
 
-use crate::strict;
 use serde_json::Value;
 use shellgate::model::fact::EffectKind;
 use shellgate::model::verdict::Decision;
+
+use crate::strict;
 
 /// Which of an agent's events a payload belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
