@@ -45,6 +45,7 @@ fn main() -> io::Result<()> {
     judgement.pack(&mut general);
     catalog.variables().to_vec().pack(&mut general);
     catalog.trusted_directories.pack(&mut general);
+    catalog.secret_variables.pack(&mut general);
     fs::write(out.join("general.pack"), general)?;
     fs::write(out.join("utilities.pack"), tables(&mut code, &catalog))?;
     fs::write(out.join("builtin.rs"), code)

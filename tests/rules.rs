@@ -67,6 +67,7 @@ fn what_is_built_in_is_what_the_files_say() {
     assert!(built_in.names().eq(catalog.names()));
     assert_eq!(built_in.variables(), catalog.variables());
     assert_eq!(built_in.trusted_directories, catalog.trusted_directories);
+    assert_eq!(built_in.secret_variables, catalog.secret_variables);
     for (id, utility) in catalog.iter() {
         for name in std::iter::once(&utility.name).chain(&utility.aliases) {
             let found = match utility.parent {

@@ -244,6 +244,7 @@ fn utility() -> Value {
             "builtin": flag("A builtin of the shell."),
             "open": flag("Options that are not listed are harmless too."),
             "requires_subcommand": flag("A sub-command that is not listed makes the effects unknown."),
+            "code_files": texts("Globs of names of files whose code it runs."),
             "reads": list("Examples of how a line is read.", &object(&["line"], json!({
                 "line": text("The line."),
                 "options": texts("Options read."),

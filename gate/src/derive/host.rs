@@ -38,6 +38,51 @@ pub fn remote_path(text: &Text) -> Target {
     if colon == Some(":") { Target::Host(text.clone()) } else { Target::Path(text.clone()) }
 }
 
+/// The host of a URL, an address or a host with a port: without scheme, user, port and path.
+pub fn host_of(text: &Text) -> Text {
+    let mut out = Text::empty();
+    let mut begins = true;
+    for piece in text.pieces() {
+        let Piece::Literal(literal) = piece else {
+            out.push(piece.clone());
+            continue;
+        };
+        let mut rest: &str = literal;
+        if begins && let Some((_, behind)) = rest.split_once("://") {
+            rest = behind;
+        }
+        begins = false;
+        let end = rest.find(['/', '?', '#']);
+        let whole = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        let whole = match whole.rsplit_once('@') {
+            Some((_, host)) => {
+                out = Text::empty();
+                host
+            }
+            None => whole,
+        };
+        match whole.split_once(':') {
+            Some((host, port)) if port.chars().all(|c| c.is_ascii_digit()) => out.push_str(host),
+            _ => out.push_str(whole),
+        }
+        if end.is_some() {
+            break;
+        }
+    }
+    out
+}
+
+/// The path in the value of a variable that names a file: all of it, or what stands behind `file=`,
+/// up to a colon.
+pub fn file_of(text: &Text) -> Text {
+    let Some(at) = text.prefix().find("file=") else { return text.clone() };
+    let rest = cut(text, at + "file=".len());
+    match rest.exact().and_then(|path| path.split_once(':')) {
+        Some((path, _)) => Text::literal(path),
+        None => rest,
+    }
+}
+
 /// `@path`, otherwise text.
 pub fn at_path(text: &Text) -> Target {
     if !text.prefix().starts_with('@') {

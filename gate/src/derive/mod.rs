@@ -95,7 +95,8 @@ struct Actor<'a> {
 
 impl<'a> Actor<'a> {
     fn option(&self, used: &OptionUse) -> Option<&'a OptionSpec> {
-        self.utilities.iter().find_map(|utility| utility.option(&used.name))
+        let behind = self.utilities.len().saturating_sub(used.depth.saturating_add(1));
+        self.utilities.iter().skip(behind).find_map(|utility| utility.option(&used.name))
     }
 
     fn given(&self, names: &[String]) -> Truth {
@@ -110,9 +111,36 @@ impl<'a> Actor<'a> {
 
 impl<'a> Deriver<'a> {
     fn invocation(&mut self, index: usize, invocation: &'a Invocation) {
+        let from = self.facts.len();
+        self.effects_of(index, invocation);
         if invocation.scope == CarryScope::Container {
+            self.contain(from);
             return;
         }
+        self.secrets(index, from);
+    }
+
+    /// What a command does inside a container is left out, but for what leaves nothing of it.
+    fn contain(&mut self, from: usize) {
+        let found = self.facts.split_off(from);
+        let ruins = |fact: &Fact| match (fact.kind, &fact.object) {
+            (EffectKind::Format, _) => true,
+            (EffectKind::Delete, Object::Path(path)) => {
+                fact.recursive == Truth::Yes && self.paths.is_tree(path)
+            }
+            _ => false,
+        };
+        let lost = found.into_iter().find(ruins);
+        if let Some(fact) = lost {
+            let name = match &fact.object {
+                Object::Path(path) => path.text.clone(),
+                _ => Text::empty(),
+            };
+            self.facts.push(Fact { kind: EffectKind::Destroy, object: Object::Name(name), ..fact });
+        }
+    }
+
+    fn effects_of(&mut self, index: usize, invocation: &'a Invocation) {
         let utilities = chain(self.catalog, invocation);
         let reading = &invocation.reading;
         let any = |list: fn(&Utility) -> &Vec<String>| {
@@ -211,10 +239,66 @@ impl<'a> Deriver<'a> {
         }
     }
 
-    /// Variables that make the program load something.
+    /// Secrets among the words and the input of an invocation, which its facts from `from` on send to
+    /// a host.
+    fn secrets(&mut self, index: usize, from: usize) {
+        let Some(invocation) = self.trace.invocations.get(index) else { return };
+        let own = || self.facts.get(from..).unwrap_or_default().iter();
+        let mut hosts: SmallVec<[Text; 2]> = own()
+            .filter_map(|fact| match &fact.object {
+                Object::Host(host) => Some(host::host_of(host)),
+                _ => None,
+            })
+            .collect();
+        if hosts.is_empty() {
+            // A name that is looked up, an address of mail.
+            let sent = own().filter(|fact| fact.kind == EffectKind::Send);
+            hosts.extend(sent.filter_map(|fact| match &fact.object {
+                Object::Name(name) => Some(host::host_of(name)),
+                _ => None,
+            }));
+        }
+        if hosts.is_empty() {
+            return;
+        }
+        let words = invocation.argv.iter().skip(1).map(|word| (&word.text, word.site));
+        let input = invocation.input.text().map(|text| (text, invocation.site));
+        for (text, site) in words.chain(input) {
+            for name in self.catalog.secrets_in(text) {
+                self.disclosed(name, &hosts, Some(index), site);
+            }
+        }
+    }
+
+    /// A secret that goes to each of these hosts.
+    fn disclosed(&mut self, name: &str, hosts: &[Text], invocation: Option<usize>, site: Site) {
+        for host in hosts {
+            let object = Object::Name(Text::literal(format!("{name}@")).concat(host));
+            let fact = Fact {
+                kind: EffectKind::Disclose,
+                object,
+                recursive: Truth::No,
+                force: Truth::No,
+                certain: Truth::Yes,
+                invocation,
+                site,
+            };
+            if !self.facts.contains(&fact) {
+                self.facts.push(fact);
+            }
+        }
+    }
+
+    /// Variables that make the program load something, or write a file.
     fn environment(&mut self, actor: &Actor<'_>) {
         let name = actor.invocation.name.as_deref().unwrap_or_default();
         for (variable, value) in &actor.invocation.environment {
+            if self.catalog.variable_class(variable, name) == Some(VariableClass::File)
+                && !self.catalog.is_plain_value(variable, value)
+            {
+                let object = self.path(&host::file_of(value), &actor.directories);
+                self.push(actor, EffectKind::Write, object, Truth::Yes, actor.invocation.site);
+            }
             if self.catalog.variable_class(variable, name) == Some(VariableClass::Code)
                 && !self.catalog.is_plain_value(variable, value)
             {
@@ -380,6 +464,9 @@ impl<'a> Deriver<'a> {
                 Target::Path(text.clone())
             }
             ValueKind::Auto if host::is_path_like(text) => Target::Path(text.clone()),
+            ValueKind::PipePath if !text.prefix().starts_with(['|', '!']) => {
+                Target::Path(text.clone())
+            }
             ValueKind::AtPath => host::at_path(text),
             ValueKind::FormPath => host::form_path(text),
             ValueKind::Host => host::url(text),
@@ -499,6 +586,7 @@ impl<'a> Deriver<'a> {
         let mut certain = actor.applies(&spec.when, &spec.unless);
         if spec.without_operands && !operands.is_empty()
             || spec.with_operands && operands.is_empty()
+            || spec.away && actor.directories.iter().all(|directory| self.is_root(directory))
         {
             return;
         }
@@ -558,19 +646,43 @@ impl<'a> Deriver<'a> {
         }
     }
 
+    /// Whether a directory is a workspace root.
+    fn is_root(&self, directory: &Text) -> bool {
+        let object = self.paths.object(directory, std::slice::from_ref(directory));
+        object.places.get(Place::WorkspaceRoot) == Truth::Yes
+    }
+
     fn access(&mut self, access: &Access) {
         let text = &access.target.text;
         let prefix = text.prefix();
         if prefix.starts_with("/dev/tcp/") || prefix.starts_with("/dev/udp/") {
+            let peer = host::cut(text, "/dev/tcp/".len());
+            let hosts = [host::host_of(&peer)];
             self.facts.push(Fact {
                 kind: EffectKind::Connect,
-                object: Object::Host(host::cut(text, "/dev/tcp/".len())),
+                object: Object::Host(peer),
                 recursive: Truth::No,
                 force: Truth::No,
                 certain: Truth::Yes,
                 invocation: access.invocation,
                 site: access.site,
             });
+            let invocation = access.invocation.and_then(|index| self.trace.invocations.get(index));
+            if let Some(own) = invocation
+                && access.kind.is_mutation()
+            {
+                let shows = own
+                    .utility
+                    .and_then(|id| self.catalog.get(id))
+                    .is_some_and(|utility| utility.output == Output::Secret);
+                if shows {
+                    self.disclosed("environment", &hosts, access.invocation, access.site);
+                }
+                let words = own.argv.iter().map(|word| &word.text).chain(own.input.text());
+                for name in words.flat_map(|text| self.catalog.secrets_in(text)) {
+                    self.disclosed(name, &hosts, access.invocation, access.site);
+                }
+            }
             return;
         }
         let scope = access

@@ -203,6 +203,21 @@ impl<'a> Paths<'a> {
             })
     }
 
+    /// Whether it is the root, a whole tree of the system, or everything in the root directory.
+    pub fn is_tree(&self, path: &PathObject) -> bool {
+        let is_tree = |text: &Text| {
+            let walk = walk(text, None);
+            let trees = || self.known.system.iter().chain(&self.known.home_parents);
+            match walk.components.as_slice() {
+                _ if walk.floating || walk.open => false,
+                [] => true,
+                [only] if only.has_glob() => component::is_everything(only) == Truth::Yes,
+                _ => trees().any(|root| relation(&walk, root).0 == Truth::Yes),
+            }
+        };
+        path.resolved.iter().any(is_tree)
+    }
+
     fn places(&self, walk: &Walk<'_>) -> Places {
         let mut places = Places::default();
         if walk.floating {

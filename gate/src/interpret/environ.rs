@@ -556,7 +556,13 @@ fn one_of(texts: &[Text]) -> Text {
 
 /// The cause of a text that is made from this one.
 pub(super) fn taint(text: &Text) -> Unknown {
-    if is_from_network(text) { Unknown::Network } else { Unknown::Output }
+    if is_from_network(text) {
+        Unknown::Network
+    } else if text.pieces().contains(&Piece::Unknown(Unknown::Secret)) {
+        Unknown::Secret
+    } else {
+        Unknown::Output
+    }
 }
 
 /// Removes line ends at the end.

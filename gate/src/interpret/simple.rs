@@ -7,15 +7,16 @@ use super::flow::{scalar, text_bytes};
 use super::state::{Definition, State, Target, Variable, is_from_network, is_number};
 use super::{Outcome, Runner, bomb, environ};
 use crate::expand::Mode;
+use crate::model::component;
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::script::{
     Assignment, AssignmentValue, Command, Operation, Part, RedirectionTarget, Script,
     SimpleCommand, Subscript, Word,
 };
 use crate::model::span::{Site, Span};
-use crate::model::trace::{Invocation, Reading, Setting, Stream};
+use crate::model::trace::{CodeUse, Invocation, Reading, Setting, Stream};
 use crate::model::utility::{Language, Output, Utility};
-use crate::model::value::{Arity, Field, Glob, List, Piece, Str, Text, Unknown, Value};
+use crate::model::value::{Arity, Field, Glob, List, Piece, Str, Text, Truth, Unknown, Value};
 use crate::resolve::{Resolved, Surroundings, names, resolve};
 
 /// Names a pattern in the place of a command name may stand for that are followed.
@@ -470,7 +471,10 @@ impl Runner<'_> {
         if self.run_written(index, call) {
             return outcome;
         }
-        let silent = is_builtin && !matches!(name.as_deref(), Some("echo" | "printf"));
+        self.run_project(index);
+        let silent = is_builtin
+            && !matches!(name.as_deref(), Some("echo" | "printf"))
+            && !self.shows_secrets(index);
         // What nothing in this text takes in need not be known.
         let taken = matches!(self.state.descriptor(1), Target::Capture(_) | Target::File(_));
         let output = if silent || !taken {
@@ -523,13 +527,70 @@ impl Runner<'_> {
             return Text::empty();
         }
         let tainted = input.text().is_some_and(is_from_network) || self.reads_network(call);
+        let secret = input.text().is_some_and(|text| !self.catalog.secrets_in(text).is_empty());
         match kind {
             Output::None => Text::empty(),
             Output::Network => Text::unknown(Unknown::Network),
+            Output::Secret => Text::unknown(Unknown::Secret),
             Output::Input if tainted => Text::unknown(Unknown::Network),
+            Output::Input if secret => Text::unknown(Unknown::Secret),
             Output::Unknown if tainted && !is_known => Text::unknown(Unknown::Network),
             Output::Input | Output::Unknown => Text::unknown(Unknown::Output),
         }
+    }
+
+    /// Notes files of the project that came over the network and whose code a program runs by their
+    /// name alone (`Makefile`, `package.json`).
+    fn run_project(&mut self, index: usize) {
+        if self.state.files.is_empty() {
+            return;
+        }
+        let Some(invocation) = self.trace.invocations.get(index) else { return };
+        let Some(id) = invocation.utility.filter(|_| !invocation.reading.inert) else { return };
+        let Some(root) = self.catalog.root(id) else { return };
+        let runs = self.catalog.get(id).is_some_and(|utility| {
+            utility.effects.iter().any(|effect| {
+                use EffectKind::{Build, Container, Install, Publish};
+                matches!(effect.kind, Build | Install | Container | Publish)
+            })
+        });
+        if root.code_files.is_empty() || !runs {
+            return;
+        }
+        let named = |key: &Text| {
+            let name = key.exact().and_then(|key| key.rsplit('/').next()).unwrap_or_default();
+            root.code_files
+                .iter()
+                .any(|glob| component::matches(&Text::literal(name), glob) == Truth::Yes)
+        };
+        let text = self
+            .state
+            .files
+            .iter()
+            .filter(|(key, _)| named(key))
+            .flat_map(|(_, contents)| contents)
+            .find(|content| is_from_network(content))
+            .cloned();
+        if let Some(text) = text {
+            let code = CodeUse {
+                language: Language::Other,
+                place: CodePlace::File,
+                text,
+                invocation: Some(index),
+                site: invocation.site,
+            };
+            self.trace.codes.push(code);
+        }
+    }
+
+    /// Whether a builtin prints the variables of the shell.
+    fn shows_secrets(&self, index: usize) -> bool {
+        let Some(own) = self.trace.invocations.get(index) else { return false };
+        let utility = own.utility.and_then(|id| self.catalog.get(id));
+        let lists = own.argv.len() == 1 || own.reading.options.iter().any(|used| used.name == "-p");
+        lists
+            && own.reading.operands.is_empty()
+            && utility.is_some_and(|utility| utility.output == Output::Secret)
     }
 
     /// Whether an operand is a file that this text has filled from the network.

@@ -95,6 +95,8 @@ pub(super) fn widen_texts(texts: &[&Text]) -> Text {
     }
     let cause = if texts.iter().any(|text| is_from_network(text)) {
         Unknown::Network
+    } else if texts.iter().any(|text| text.pieces().contains(&Piece::Unknown(Unknown::Secret))) {
+        Unknown::Secret
     } else if texts.iter().all(|text| is_number(text)) {
         Unknown::Arithmetic
     } else {

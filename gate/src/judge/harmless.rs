@@ -1,6 +1,7 @@
 //! Whether a command only reads what it may read.
 
 use crate::judge::{Scene, is_entry};
+use crate::model::context::Preset;
 use crate::model::fact::{EffectKind, Fact, Object, PathObject, Place};
 use crate::model::rule::AllowEntry;
 use crate::model::trace::{Doubt, Invocation, Trace};
@@ -88,6 +89,8 @@ fn is_passive(scene: &Scene<'_>, fact: &Fact) -> bool {
             fact.kind.is_passive() || is_redirection(scene, fact)
         }
         Object::Path(path) => fact.kind.is_passive() && is_inside(path, fact.kind),
+        // The protocol's corpus takes what lies in the workspace for the person's own.
+        Object::None if fact.kind == EffectKind::Obey => scene.context.preset == Preset::Protocol,
         Object::None | Object::Name(_) => fact.kind.is_passive(),
         Object::Host(_) | Object::Branch { .. } | Object::Code { .. } => false,
     }

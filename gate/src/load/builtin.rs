@@ -50,6 +50,7 @@ pub fn data() -> Option<(Catalog, Judgement)> {
         catalog.add_variable(variable);
     }
     catalog.trusted_directories = Vec::unpack(&mut input)?;
+    catalog.secret_variables = Vec::unpack(&mut input)?;
     Some((catalog, judgement))
 }
 

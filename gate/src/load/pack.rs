@@ -223,6 +223,7 @@ pack_fields!(Utility {
     builtin,
     closed,
     requires_subcommand,
+    code_files,
 } not { index });
 pack_fields!(OptionSpec { names, value, kind, effects, language });
 pack_fields!(OperandSpec { place, kind, effects, when, unless, at_least });
@@ -234,7 +235,8 @@ pack_fields!(EffectSpec {
     without_operands,
     with_operands,
     at_least,
-    words
+    words,
+    away
 });
 pack_fields!(CarrySpec {
     form,

@@ -57,6 +57,8 @@ struct FileEntry {
     variable: Vec<VariableEntry>,
     #[serde(default)]
     trusted_directories: Vec<String>,
+    #[serde(default)]
+    secret_variables: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -112,6 +114,8 @@ struct UtilityEntry {
     #[serde(default)]
     requires_subcommand: bool,
     #[serde(default)]
+    code_files: Vec<String>,
+    #[serde(default)]
     reads: Vec<ReadsEntry>,
     #[serde(default)]
     answers: Vec<AnswersEntry>,
@@ -162,6 +166,8 @@ struct EffectEntry {
     at_least: usize,
     #[serde(default)]
     words: Vec<String>,
+    #[serde(default)]
+    away: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -236,6 +242,7 @@ pub fn add_utilities(
             catalog.add_variable(check_variable(file, variable)?);
         }
         catalog.trusted_directories.extend(entry.trusted_directories);
+        catalog.secret_variables.extend(entry.secret_variables);
         for utility in entry.utility {
             let at = At { file, entry: utility.name.clone() };
             add(catalog, &mut examples, &at, None, utility)?;
@@ -413,6 +420,7 @@ fn check(
             with_operands: effect.with_operands,
             at_least: effect.at_least,
             words: effect.words.iter().map(|word| word.to_lowercase()).collect(),
+            away: effect.away,
         });
     }
     let mut carries = Vec::new();
@@ -458,6 +466,7 @@ fn check(
         builtin: entry.builtin,
         closed: !entry.open.unwrap_or_else(|| above.is_some_and(|utility| !utility.closed)),
         requires_subcommand: entry.requires_subcommand,
+        code_files: entry.code_files,
         options,
     })
 }

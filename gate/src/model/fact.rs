@@ -77,6 +77,9 @@ named! {
         Send = "send",
         /// A listener is opened or a connection is held.
         Connect = "connect",
+        /// A secret is shown, or goes out over the network: object is its name, behind an `@` the
+        /// host it goes to.
+        Disclose = "disclose",
         /// Something becomes public or is deployed and cannot be taken back (`npm publish`).
         Publish = "publish",
         /// A schema or shared state is migrated or seeded.
@@ -109,6 +112,9 @@ named! {
         Container = "container",
         /// Something keeps running when the command is over, or runs later.
         Detach = "detach",
+        /// Settings found in the directory in force are followed, and may name programs (`git status`
+        /// in a repository that is not the workspace's own).
+        Obey = "obey",
         /// Settings of a program change (`git config`).
         Configure = "configure",
         /// A person is expected to act in a terminal (`vim`, `top`).

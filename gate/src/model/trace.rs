@@ -164,6 +164,8 @@ pub struct OptionUse {
     pub site: Site,
     /// Whether it is really there: maybe where a word of unknown text may be an option.
     pub certain: Truth,
+    /// How many sub-commands were entered where it stands: tables of those behind it do not count.
+    pub depth: usize,
 }
 
 /// An effect found by a grammar.

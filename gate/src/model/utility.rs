@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::model::component;
 use crate::model::fact::{EffectKind, named};
-use crate::model::value::{Text, Truth};
+use crate::model::value::{Piece, Text, Truth, Unknown};
 
 /// A utility, or a sub-command of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct Utility {
     pub closed: bool,
     /// Whether a sub-command must be one of the listed ones; an unlisted one is unknown.
     pub requires_subcommand: bool,
+    /// Globs of the names of files in the project whose code it runs.
+    pub code_files: Vec<String>,
     /// Where options stand by their names.
     pub index: OptionIndex,
 }
@@ -191,6 +193,8 @@ named! {
         FormPath = "form_path",
         /// A URL or host; `file:` URLs are paths.
         Host = "host",
+        /// A path or, behind `|` or `!`, shell text that is run.
+        PipePath = "pipe_path",
         /// `[user@]host:path` is remote, anything else is a path.
         RemotePath = "remote_path",
         /// The name or path of a program that is run, without arguments or with (split at blanks).
@@ -267,6 +271,8 @@ pub struct EffectSpec {
     pub at_least: usize,
     /// Happens only if some operand, in any case of letters, begins with one of these words.
     pub words: Vec<String>,
+    /// Happens only where the directory in force is no workspace root.
+    pub away: bool,
 }
 
 /// The object of an [`EffectSpec`].
@@ -426,6 +432,8 @@ named! {
         Input = "input",
         /// What came over the network.
         Network = "network",
+        /// Variables of the environment or other secrets.
+        Secret = "secret",
         /// Nothing.
         None = "none",
     }
@@ -522,6 +530,8 @@ pub struct Catalog {
     telling: Vec<u64>,
     /// Directories whose programs are what their names say.
     pub trusted_directories: Vec<String>,
+    /// Globs of the names of variables that hold secrets.
+    pub secret_variables: Vec<String>,
 }
 
 /// A variable of the environment.
@@ -568,6 +578,8 @@ named! {
         Code = "code",
         /// Its value is shell text that a program runs.
         Shell = "shell",
+        /// Its value names a file that a program writes.
+        File = "file",
     }
 }
 
@@ -712,6 +724,28 @@ impl Catalog {
             .filter(|(_, spec)| !whole || spec.name == name)
             .peekable();
         specs.peek().is_some() && specs.all(|(_, spec)| spec.is_plain(value))
+    }
+
+    /// Whether a variable of that name holds a secret.
+    pub fn is_secret_variable(&self, name: &str) -> bool {
+        let upper = Text::literal(name.to_ascii_uppercase());
+        self.secret_variables.iter().any(|glob| component::matches(&upper, glob) == Truth::Yes)
+    }
+
+    /// Names of the secrets in a text, each once: of variables, or `environment`.
+    pub fn secrets_in<'t>(&self, text: &'t Text) -> Vec<&'t str> {
+        let mut names = Vec::new();
+        for piece in text.pieces() {
+            let name = match piece {
+                Piece::Unknown(Unknown::Secret) => "environment",
+                Piece::Unknown(Unknown::Parameter(name)) if self.is_secret_variable(name) => name,
+                _ => continue,
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// Whether some program runs or loads what the variable says.

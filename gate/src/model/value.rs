@@ -168,6 +168,8 @@ pub enum Unknown {
     Input,
     /// What came over the network, whatever passed it on.
     Network,
+    /// What may hold secrets of the environment or of a store, whatever passed it on.
+    Secret,
     /// What an expression yields.
     Arithmetic,
     /// Names that stand in for a wrapper's own placeholder (`{}` of `find -exec`, items of `xargs`).
@@ -210,6 +212,7 @@ impl Unknown {
             Self::Output => "what a command prints".into(),
             Self::Input => "what is read from an input".into(),
             Self::Network => "what comes over the network".into(),
+            Self::Secret => "what may hold secrets".into(),
             Self::Arithmetic => "what an expression yields".into(),
             Self::Item => "the names another program passes on".into(),
             Self::Found | Self::Listed => "the names a search finds".into(),

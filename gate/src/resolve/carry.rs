@@ -8,6 +8,8 @@ use crate::model::utility::{
     OptionSpec, Utility, ValueKind, VariableClass, VariableSpec,
 };
 use crate::model::value::{Arity, Field, Piece, Str, Text, Truth, Unknown};
+use smallvec::SmallVec;
+
 use crate::resolve::grammar::Scene;
 use crate::resolve::{Surroundings, items};
 
@@ -78,7 +80,7 @@ pub(super) fn variables(
         }
         let Some(class) = class(catalog, variable, name, builtin) else { continue };
         match class {
-            VariableClass::Harmless => {}
+            VariableClass::Harmless | VariableClass::File => {}
             VariableClass::Shell if catalog.is_plain_value(variable, value) => {}
             VariableClass::Shell => carried.push(Carried::Script {
                 text: value.clone(),
@@ -124,6 +126,19 @@ fn class(
         .map(|spec| spec.class)
 }
 
+/// Whether a script is named by its address on the network.
+fn is_remote(path: &Field) -> bool {
+    let begin = path.text.prefix().to_ascii_lowercase();
+    ["http://", "https://", "ftp://"].iter().any(|scheme| begin.starts_with(scheme))
+}
+
+/// What a script of that address holds.
+fn fetched(path: &Field) -> Field {
+    let mut field = path.clone();
+    field.text = Text::unknown(Unknown::Network);
+    field
+}
+
 /// Whether a condition on options may hold.
 fn holds(reading: &Reading, when: &[String], unless: &[String]) -> bool {
     (when.is_empty() || reading.has_any(when).is_possible())
@@ -132,14 +147,14 @@ fn holds(reading: &Reading, when: &[String], unless: &[String]) -> bool {
 
 /// The table's entry of an option that was used.
 pub(super) fn spec<'a>(scene: &Scene<'a>, option: &OptionUse) -> Option<&'a OptionSpec> {
+    let mut chain: SmallVec<[&Utility; 4]> = SmallVec::new();
     let mut next = Some(scene.id);
     while let Some(entry) = next.and_then(|id| scene.catalog.get(id)) {
-        if let Some(spec) = entry.option_first_named(&option.name) {
-            return Some(spec);
-        }
+        chain.push(entry);
         next = entry.parent;
     }
-    None
+    let behind = chain.len().saturating_sub(option.depth.saturating_add(1));
+    chain.into_iter().skip(behind).find_map(|entry| entry.option_first_named(&option.name))
 }
 
 fn has_effect(spec: &OptionSpec, kind: EffectKind) -> bool {
@@ -276,12 +291,16 @@ impl Carrier<'_> {
                 ValueKind::Program => {
                     self.code(value, Some(Language::Shell), CodePlace::Helper, carried);
                 }
+                ValueKind::PipePath => self.piped(value, CodePlace::Option, carried),
                 ValueKind::Script if value.exact() == Some("-") => carried.push(Carried::Input {
                     language: language.unwrap_or(Language::Other),
                     parameters: Vec::new(),
                     scope: CarryScope::Local,
                     site: value.site,
                 }),
+                ValueKind::Script if is_remote(value) => {
+                    self.code(&fetched(value), language, CodePlace::File, carried);
+                }
                 ValueKind::Script => carried.push(Carried::File {
                     path: value.clone(),
                     language: language.unwrap_or(Language::Other),
@@ -291,6 +310,21 @@ impl Carrier<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Shell text behind the sign that says so where a path may stand.
+    fn piped(&self, value: &Field, place: CodePlace, carried: &mut Vec<Carried>) {
+        if !value.text.prefix().starts_with(['|', '!']) {
+            return;
+        }
+        let mut rest = value.clone();
+        let mut pieces = value.text.pieces().iter();
+        rest.text = Text::empty();
+        if let Some(Piece::Literal(first)) = pieces.next() {
+            rest.text.push_str(first.get(1..).unwrap_or_default());
+        }
+        pieces.for_each(|piece| rest.text.push(piece.clone()));
+        self.code(&rest, Some(Language::Shell), place, carried);
     }
 
     /// Text that the shell expands without running it: only substitutions in it are code.
@@ -358,6 +392,7 @@ impl Carrier<'_> {
                 ValueKind::Program => {
                     self.code(operand, Some(Language::Shell), CodePlace::Helper, carried);
                 }
+                ValueKind::PipePath => self.piped(operand, CodePlace::Operand, carried),
                 ValueKind::Code => {
                     self.code(operand, utility.language, CodePlace::Operand, carried);
                 }
@@ -386,6 +421,10 @@ impl Carrier<'_> {
             let mut words = vec![Field::literal(base, path.site)];
             words.extend(parameters.iter().cloned());
             carried.push(self.one(words, CarryScope::Local));
+        }
+        if is_remote(path) {
+            self.code(&fetched(path), Some(language), CodePlace::File, carried);
+            return;
         }
         script_file(path, language, parameters, utility.builtin, carried);
     }

@@ -51,6 +51,7 @@ pub(super) fn unknown_program(fields: &[Field]) -> Reading {
                 value,
                 site: field.site,
                 certain: Truth::Yes,
+                depth: usize::MAX,
             });
         }
     }
@@ -506,6 +507,7 @@ impl<'a> Reader<'a> {
             value,
             site: field.site,
             certain: Truth::Yes,
+            depth: self.chain.len().saturating_sub(1),
         });
     }
 

@@ -186,6 +186,7 @@ impl Env<'_> {
             value,
             site: field.site,
             certain: Truth::Yes,
+            depth: usize::MAX,
         });
     }
 

@@ -49,7 +49,13 @@ pub(super) fn globals(words: &[Field]) -> Globals<'_> {
         match (name, value) {
             ("-c", Some(value)) => out.settings.push(value),
             ("--config-env" | "--exec-path", Some(_)) => out.code.push(word),
-            ("-C" | "--git-dir" | "--work-tree", Some(value)) => out.directories.push(value),
+            ("-C" | "--git-dir" | "--work-tree", Some(value)) => {
+                // The settings of a repository that lies elsewhere name programs.
+                if name == "--git-dir" && !matches!(value.exact(), Some(".git" | "./.git")) {
+                    out.code.push(word);
+                }
+                out.directories.push(value);
+            }
             _ => {}
         }
         out.at += if takes_next { 2 } else { 1 };

@@ -164,6 +164,7 @@ impl<'a> Shell<'a> {
             value,
             site: field.site,
             certain: Truth::Yes,
+            depth: usize::MAX,
         });
     }
 }

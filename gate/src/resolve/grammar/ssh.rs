@@ -159,6 +159,7 @@ impl Ssh<'_> {
             value,
             site: field.site,
             certain: Truth::Yes,
+            depth: usize::MAX,
         });
     }
 }
