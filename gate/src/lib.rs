@@ -40,13 +40,14 @@ use crate::explain::{Explanation, Look};
 use crate::judge::Scene;
 use crate::judge::index::Index;
 use crate::load::{Judgement, LoadError, Policy};
-use crate::model::context::{Context, Limits};
+use crate::model::context::{Context, Limits, Shell};
 use crate::model::fact::{EffectKind, Fact};
 use crate::model::rule::{Hit, Knowledge, Labels, RuleSet};
 use crate::model::script::Parsed;
 use crate::model::span::Span;
 use crate::model::trace::{ROOM, Trace};
 use crate::model::utility::Catalog;
+use crate::model::value::Truth;
 use crate::model::verdict::{Decision, Verdict};
 
 /// Answers what a command may do. One gate serves any number of commands and threads.
@@ -192,7 +193,7 @@ impl Gate {
         if !roots.are_of(context) {
             *roots = Roots::new(context);
         }
-        let parsed = parse::parse(command, &self.limits);
+        let parsed = interpret::read(command, context, &self.limits);
         let room = std::mem::take(trace);
         *trace = interpret::run_script_into(
             room,
@@ -207,7 +208,32 @@ impl Gate {
         judge::hits_into(hits, &self.rules, &self.index, &scene);
         let verdict = self.decide(command, hits, &scene);
         scratch.clear();
+        self.as_elsewhere(verdict, command, context)
+    }
+
+    /// The verdict where it is not known which shell it will be: what would be asked about or refused in
+    /// another shell is not called harmless, and what would be refused there asks.
+    fn as_elsewhere(&self, verdict: Verdict, command: &str, context: &Context) -> Verdict {
+        if context.shell != Shell::Unknown || verdict.decision >= Decision::Ask {
+            return verdict;
+        }
+        let mut verdict = verdict;
+        for shell in judge::elsewhere::shells(command) {
+            let there = self.certain(command, &Context { shell: *shell, ..context.clone() });
+            judge::elsewhere::join(&mut verdict, there, *shell);
+        }
         verdict
+    }
+
+    /// The verdict of a shell on what it surely reads and surely does: gaps and doubts do not count.
+    fn certain(&self, command: &str, context: &Context) -> Verdict {
+        let (_, mut trace) = self.run(command, context);
+        trace.gaps.clear();
+        let facts = derive::derive(&trace, &self.catalog, context, &self.known);
+        let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
+        let mut hits = judge::hits(&self.rules, &self.index, &scene);
+        hits.retain(|hit| hit.truth == Truth::Yes);
+        judge::decide(&self.rules, &self.labels, &hits, &scene)
     }
 
     /// As [`classify`](Self::classify), for text that may not be UTF-8: each byte that belongs to no
@@ -233,6 +259,7 @@ impl Gate {
         let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
         let hits = judge::hits(&self.rules, &self.index, &scene);
         let verdict = self.decide(command, &hits, &scene);
+        let verdict = self.as_elsewhere(verdict, command, context);
         let looks = judge::looks(&self.rules, &self.index, &scene)
             .into_iter()
             .filter_map(|hit| self.look(&hit, &scene))

@@ -3,16 +3,19 @@
 use std::process::ExitCode;
 
 use shellgate::Gate;
-use suite::bash::{Sandbox, say};
+use shellgate::model::context::{Context, Shell};
+use suite::bash::{Counts, Sandbox, say};
 #[cfg(feature = "broken-rules")]
 use suite::campaign::Find;
-use suite::campaign::{Plan, corpus, run, structures};
-use suite::generate::Class;
+use suite::campaign::{Plan, Structure, corpus, run, structures};
+use suite::generate::{Class, candidate};
 use suite::law::{Law, judge};
 use suite::ledger::Ledger;
 
 const USAGE: &str = "usage: oracle [--seed S] [--count N] [--class words|script|disguise|mutation|gap] [--no-shrink] [--inexact] [--record]
+       oracle --shell bash|dash|zsh|ash ...    another judge, for a campaign or one command
        oracle --one COMMAND    what bash and the gate make of one command
+       oracle --structure ...  the structure law alone on the candidates of a campaign
        oracle --corpus         the structure law on every line of the corpus
        oracle --scripts        the structure law on the scripts of this machine's packages
        oracle --report         writes docs/oracle.md out of tests/oracle.toml
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
 
 fn work(arguments: &[String]) -> Result<bool, String> {
     let mut plan = Plan {
+        shell: Shell::Unknown,
         seed: 1,
         count: 20_000,
         corpus: corpus(),
@@ -42,6 +46,7 @@ fn work(arguments: &[String]) -> Result<bool, String> {
     let mut words = arguments.iter();
     let mut one = None;
     let mut lines = false;
+    let mut alone = false;
     let mut inexact = false;
     let mut broken = None;
     let mut machine = false;
@@ -51,6 +56,9 @@ fn work(arguments: &[String]) -> Result<bool, String> {
         match word.as_str() {
             "--seed" => plan.seed = value()?.parse().map_err(|_| USAGE.to_owned())?,
             "--count" => plan.count = value()?.parse().map_err(|_| USAGE.to_owned())?,
+            "--shell" => {
+                plan.shell = Shell::from_name(value()?).ok_or_else(|| USAGE.to_owned())?;
+            }
             "--class" => {
                 let name = value()?;
                 plan.class = Class::ALL.into_iter().find(|class| class.name() == name);
@@ -59,6 +67,7 @@ fn work(arguments: &[String]) -> Result<bool, String> {
             "--no-shrink" => plan.shrink = false,
             "--one" => one = Some(value()?.clone()),
             "--corpus" => lines = true,
+            "--structure" => alone = true,
             "--scripts" => machine = true,
             "--record" => record = true,
             "--report" => {
@@ -78,18 +87,15 @@ fn work(arguments: &[String]) -> Result<bool, String> {
         return break_rules(&sandbox, &name, &plan);
     }
     if let Some(command) = one {
-        return look(&sandbox, &command);
+        return look(&sandbox, plan.shell, &command);
     }
     if lines {
-        let outcomes = structures(&sandbox, &plan.corpus).map_err(|error| error.to_string())?;
-        let mut good = true;
-        for (text, outcome) in plan.corpus.iter().zip(outcomes) {
-            if let suite::campaign::Structure::Differs(about) = outcome {
-                say(&format!("{text:?}\n  {about}"));
-                good = false;
-            }
-        }
-        return Ok(good);
+        return structure(&sandbox, &plan.corpus);
+    }
+    if alone {
+        let texts: Vec<String> =
+            (0..plan.count).map(|number| candidate(plan.seed, number, &plan.corpus).text).collect();
+        return structure(&sandbox, &texts);
     }
     let report = run(&sandbox, Gate::builtin(), &plan).map_err(|error| error.to_string())?;
     // The others were printed when they were made.
@@ -106,10 +112,35 @@ fn work(arguments: &[String]) -> Result<bool, String> {
     }
     if record {
         let mut ledger = Ledger::load()?;
-        ledger.note(plan.seed, &report);
+        ledger.note(plan.shell, plan.seed, &report);
         ledger.save()?;
     }
     Ok(report.finds.is_empty())
+}
+
+/// The structure law on texts.
+fn structure(sandbox: &Sandbox, texts: &[String]) -> Result<bool, String> {
+    let mut counts = Counts::new();
+    for texts in texts.chunks(2_000) {
+        let outcomes = structures(sandbox, texts).map_err(|error| error.to_string())?;
+        for (text, outcome) in texts.iter().zip(outcomes) {
+            let name = match outcome {
+                Structure::Rejected => "rejected by bash",
+                Structure::Gap => "read with a gap",
+                Structure::Unstable => "bash's own print unstable",
+                Structure::Same => "alike",
+                Structure::Differs(about) => {
+                    say(&format!("{text:?}\n  {about}"));
+                    "different"
+                }
+            };
+            *counts.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    for (name, count) in &counts {
+        say(&format!("{name}: {count}"));
+    }
+    Ok(!counts.contains_key("different"))
 }
 
 /// Breaks one rule of expansion after the other and says how soon the campaign finds it.
@@ -124,6 +155,7 @@ fn break_rules(sandbox: &Sandbox, name: &str, plan: &Plan) -> Result<bool, Strin
     }
     let plan = Plan {
         count: plan.count.min(2_000),
+        corpus: suite::campaign::frozen(),
         shrink: false,
         first: true,
         aloud: false,
@@ -170,16 +202,17 @@ fn scripts(sandbox: &Sandbox) -> Result<bool, String> {
     Ok(report.differ.is_empty())
 }
 
-fn look(sandbox: &Sandbox, command: &str) -> Result<bool, String> {
-    let observed = sandbox.run(command).map_err(|error| error.to_string())?;
+fn look(sandbox: &Sandbox, shell: Shell, command: &str) -> Result<bool, String> {
+    let observed = sandbox.run_under(shell, command).map_err(|error| error.to_string())?;
     for started in &observed.started {
         say(&format!("started {} {:?}", started.path, started.argv));
     }
     for path in &observed.written {
         say(&format!("written {path}"));
     }
-    say(&format!("{}", Gate::builtin().explain(command, &suite::law::context())));
-    let judged = judge(Gate::builtin(), command, &observed);
+    let context = Context { shell, ..suite::law::context() };
+    say(&format!("{}", Gate::builtin().explain(command, &context)));
+    let judged = judge(Gate::builtin(), shell, command, &observed);
     for violation in &judged.violations {
         say(&format!("BROKEN {violation}"));
     }

@@ -1,4 +1,5 @@
-//! bash as the judge: runs a candidate in an empty sandbox and says what it tried to start and write.
+//! bash, and other shells, as the judge: runs a candidate in an empty sandbox and says what it tried to
+//! start and write.
 //!
 //! Takes a command text. Gives the argv of every program that was tried and every file that was
 //! opened for writing. Nothing a candidate does can reach the machine: it sees a root of its own in
@@ -20,14 +21,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use shellgate::Gate;
+use shellgate::model::context::Shell;
 
 use crate::strace;
 
 /// Programs that are real inside; pure text tools and launchers. All others do nothing.
 const REAL: &[&str] = &[
-    "bash", "dash", "cat", "head", "tail", "cut", "tr", "rev", "base64", "xxd", "seq", "sort",
-    "uniq", "wc", "env", "xargs", "nohup", "timeout", "nice", "setsid", "stdbuf", "find", "sed",
-    "awk", "tee", "true", "false", "test", "expr", "echo", "printf",
+    "bash", "dash", "zsh", "busybox", "cat", "head", "tail", "cut", "tr", "rev", "base64", "xxd",
+    "seq", "sort", "uniq", "wc", "env", "xargs", "nohup", "timeout", "nice", "setsid", "stdbuf",
+    "find", "sed", "awk", "tee", "true", "false", "test", "expr", "echo", "printf",
 ];
 
 /// Names that do nothing, beside those of the catalog.
@@ -115,6 +117,8 @@ pub struct Started {
 pub struct Sandbox {
     root: PathBuf,
     inside: Vec<OsString>,
+    /// The shells that are real inside.
+    shells: BTreeSet<Shell>,
     as_root: bool,
     count: AtomicU32,
 }
@@ -134,6 +138,7 @@ impl Sandbox {
         let mut sandbox = Self {
             as_root: fs::metadata("/proc/self")?.uid() == 0,
             inside: Vec::new(),
+            shells: BTreeSet::new(),
             count: AtomicU32::new(0),
             root,
         };
@@ -148,27 +153,46 @@ impl Sandbox {
     ///
     /// When the sandbox cannot be started any more, or when it was not bash that ran first.
     pub fn run(&self, command: &str) -> Result<Observed, SandboxError> {
-        self.run_as(&["bash", "-c", command])
+        self.run_under(Shell::Bash, command)
     }
 
-    /// Runs a candidate under another shell.
+    /// Whether this shell is there. bash always is.
+    pub fn has(&self, shell: Shell) -> bool {
+        self.shells.contains(&program_of(shell))
+    }
+
+    /// Runs a candidate under a shell, `sh` inside being the same one where it is one of those that are
+    /// called `sh`. What dash and ash do not find is not seen, since they try nothing then; every
+    /// program the gate knows is there.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
-    pub fn run_as(&self, argv: &[&str]) -> Result<Observed, SandboxError> {
+    /// As [`run`](Self::run), and when the shell is not there.
+    pub fn run_under(&self, shell: Shell, command: &str) -> Result<Observed, SandboxError> {
+        if !self.has(shell) {
+            return Err(SandboxError(format!("`{}` is not installed", shell.name())));
+        }
+        match program_of(shell) {
+            Shell::Dash => self.run_as(&["dash", "-c", command], Some("dash")),
+            Shell::Ash => self.run_as(&["busybox", "ash", "-c", command], Some("busybox")),
+            Shell::Zsh => self.run_as(&["zsh", "-c", command], None),
+            _ => self.run_as(&["bash", "-c", command], None),
+        }
+    }
+
+    fn run_as(&self, argv: &[&str], sh: Option<&str>) -> Result<Observed, SandboxError> {
         // On a machine that is busy elsewhere a start may fail; it is the start that is repeated, and
         // nothing of the candidate has run then.
         let mut tries = 0;
         loop {
-            match self.try_run(argv) {
+            match self.try_run(argv, sh) {
                 Err(_) if tries < 3 => tries += 1,
                 other => return other,
             }
         }
     }
 
-    fn try_run(&self, argv: &[&str]) -> Result<Observed, SandboxError> {
+    fn try_run(&self, argv: &[&str], sh: Option<&str>) -> Result<Observed, SandboxError> {
         if argv.iter().any(|word| word.contains('\0')) {
             return Ok(Observed::default());
         }
@@ -187,7 +211,7 @@ impl Sandbox {
             "signal=none",
         ]);
         command.args(["-e", strace::CALLS, "-o"]).arg(&record);
-        command.arg("bwrap").args(&self.inside).args(argv);
+        command.arg("bwrap").args(self.named_sh(sh)).args(argv);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let begin = Instant::now();
         let late =
@@ -282,6 +306,19 @@ impl Sandbox {
         command
     }
 
+    /// The inside with another program as `sh`.
+    fn named_sh(&self, sh: Option<&str>) -> Vec<OsString> {
+        let mut out = self.inside.clone();
+        let at = out.iter().position(|word| word == "--chdir").unwrap_or_default();
+        for name in
+            sh.into_iter().flat_map(|program| ["/usr/bin/sh", "/bin/sh"].map(|n| (program, n)))
+        {
+            let from = self.root.join("bin").join(name.0);
+            out.splice(at..at, ["--ro-bind".into(), from.into(), name.1.into()]);
+        }
+        out
+    }
+
     /// The inside with one more folder, without the limits of a candidate: for what only reads.
     fn bind(&self, from: &Path, to: &str) -> Vec<OsString> {
         let split = self.inside.iter().position(|word| word == "--chdir").unwrap_or_default();
@@ -301,14 +338,18 @@ impl Sandbox {
         let mut needed = BTreeSet::new();
         for name in REAL {
             match find(name) {
-                Some(path) => copy(&path, &programs.join(name), &mut needed)?,
+                Some(path) => {
+                    copy(&path, &programs.join(name), &mut needed)?;
+                    let program = if *name == "busybox" { "ash" } else { *name };
+                    self.shells.extend(Shell::from_name(program));
+                }
                 None if *name == "bash" => {
                     return Err(SandboxError("`bash` is not installed".into()));
                 }
                 None => stub(&programs.join(name))?,
             }
         }
-        std::os::unix::fs::symlink("bash", programs.join("sh"))?;
+        fs::copy(programs.join("bash"), programs.join("sh"))?;
         let limit =
             find("prlimit").ok_or_else(|| SandboxError("`prlimit` is not installed".into()))?;
         copy(&limit, &own.join("prlimit"), &mut needed)?;
@@ -321,6 +362,10 @@ impl Sandbox {
         fs::write(
             own.join("env"),
             "command_not_found_handle() { /.own/missing \"$@\"; return 127; }\n",
+        )?;
+        fs::write(
+            own.join(".zshenv"),
+            "command_not_found_handler() { /.own/missing \"$@\"; return 127; }\n",
         )?;
         let catalog = Gate::builtin().catalog();
         for name in STUBS.iter().copied().chain(catalog.names()) {
@@ -365,6 +410,13 @@ impl Sandbox {
         if Path::new("/usr/lib/locale/C.utf8").exists() {
             add(&["--ro-bind", "/usr/lib/locale/C.utf8", "/usr/lib/locale/C.utf8"]);
         }
+        // zsh has its builtins in modules.
+        for library in fs::read_dir("/usr/lib")?.flatten() {
+            let modules = library.path().join("zsh").to_string_lossy().into_owned();
+            if Path::new(&modules).is_dir() {
+                add(&["--ro-bind", &modules, &modules]);
+            }
+        }
         for library in &needed {
             add(&["--ro-bind", library, library]);
         }
@@ -382,6 +434,7 @@ impl Sandbox {
             ("HOME", "/home/dev"),
             ("PATH", "/usr/bin"),
             ("BASH_ENV", "/.own/env"),
+            ("ZDOTDIR", "/.own"),
             ("LC_ALL", "C.UTF-8"),
         ]) {
             add(&["--setenv", name, value]);
@@ -446,7 +499,10 @@ impl Sandbox {
         let known: BTreeSet<&str> = OUTSIDE
             .iter()
             .map(|(name, _)| *name)
-            .chain(["HOME", "PATH", "BASH_ENV", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "is"])
+            .chain([
+                "HOME", "PATH", "BASH_ENV", "ZDOTDIR", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_",
+                "is",
+            ])
             .collect();
         let mut names = lines.iter().filter_map(|line| line.strip_prefix("env:"));
         if let Some(name) = names.find(|name| !known.contains(name)) {
@@ -478,6 +534,16 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         // Only files under a folder of our own go; what cannot be removed stays for the system.
         let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+/// The shell whose program runs a text for this one.
+const fn program_of(shell: Shell) -> Shell {
+    match shell {
+        Shell::Unknown | Shell::Bash => Shell::Bash,
+        Shell::Sh | Shell::Dash => Shell::Dash,
+        Shell::Ash => Shell::Ash,
+        Shell::Zsh => Shell::Zsh,
     }
 }
 

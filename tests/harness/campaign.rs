@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use shellgate::Gate;
-use shellgate::model::context::Limits;
+use shellgate::model::context::{Limits, Shell};
 use shellgate::model::script::{CommandKind, Part};
 use shellgate::model::verdict::Decision;
 use shellgate::parse::parse;
@@ -19,10 +19,13 @@ use shellgate::parse::parse;
 use crate::bash::{Sandbox, SandboxError, say};
 use crate::generate::{Candidate, Class, candidate};
 use crate::law::{Judged, Law, Violation, judge, printed};
+use crate::plainly::plainly;
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The shell that is the judge; where it is not known, bash. The structure law is bash's.
+    pub shell: Shell,
     /// Where the numbers start.
     pub seed: u64,
     /// How many candidates.
@@ -154,7 +157,7 @@ pub fn run(sandbox: &Sandbox, gate: &Gate, plan: &Plan) -> Result<Report, Sandbo
     let mut report = report.into_inner().unwrap_or_default();
     let mut texts = texts.into_inner().unwrap_or_default();
     texts.sort_by_key(|(number, _)| *number);
-    if !plan.first {
+    if !plan.first && plan.shell.is_bash() {
         structure(sandbox, plan, &texts, &mut report)?;
     }
     report.finds.sort_by_key(|find| find.number);
@@ -169,9 +172,9 @@ fn one(
     number: u64,
     own: &Candidate,
 ) -> Result<Report, SandboxError> {
-    let observed = sandbox.run(&own.text)?;
+    let observed = sandbox.run_under(plan.shell, &own.text)?;
     let Judged { decision, violations, words, exact, all_known, gap, inexact } =
-        judge(gate, &own.text, &observed);
+        judge(gate, plan.shell, &own.text, &observed);
     let mut part = Report {
         judged: 1,
         late: usize::from(observed.late),
@@ -198,8 +201,11 @@ fn one(
         let law = violation.law;
         let shrunk = if plan.shrink {
             shrink(&own.text, |text| {
-                let observed = sandbox.run(text)?;
-                Ok(judge(gate, text, &observed).violations.iter().any(|found| found.law == law))
+                let observed = sandbox.run_under(plan.shell, text)?;
+                Ok(judge(gate, plan.shell, text, &observed)
+                    .violations
+                    .iter()
+                    .any(|found| found.law == law))
             })?
         } else {
             own.text.clone()
@@ -276,8 +282,8 @@ pub fn structures(sandbox: &Sandbox, texts: &[String]) -> Result<Vec<Structure>,
         .zip(&accepted)
         .filter_map(|((text, ours), accepted)| Some((text, ours.as_ref().filter(|_| *accepted)?)))
         .collect();
-    let before: Vec<String> = pairs.iter().map(|(text, _)| grouped(text)).collect();
-    let after: Vec<String> = pairs.iter().map(|(_, ours)| grouped(ours)).collect();
+    let before: Vec<String> = pairs.iter().map(|(text, _)| grouped(&plainly(text))).collect();
+    let after: Vec<String> = pairs.iter().map(|(_, ours)| grouped(&plainly(ours))).collect();
     let mut printed = sandbox.pretty(&[before, after].concat())?.into_iter();
     let before: Vec<Option<String>> = printed.by_ref().take(pairs.len()).collect();
     let mut held: Vec<Structure> = Vec::new();
@@ -424,8 +430,8 @@ fn ansi_quoted(text: &str) -> Option<(usize, String)> {
     }
 }
 
-/// The form without blanks and ends of commands, for what bash prints as it was written: bodies of
-/// here-documents and what stands between backquotes and braces.
+/// The form without blanks and ends of commands, which bash lays out in more than one way inside
+/// brackets.
 fn loose_form(text: &str, ansi: bool) -> String {
     let brackets = text.contains("[[");
     same_form(text, ansi)
@@ -435,8 +441,7 @@ fn loose_form(text: &str, ansi: bool) -> String {
         .collect()
 }
 
-/// Whether both forms say the same. Bodies of here-documents and backquotes keep the order in which
-/// redirections and words are written, which means nothing, and their comments.
+/// Whether both forms say the same.
 fn is_same(before: &str, after: &str) -> bool {
     // `$'...'` is printed as what it stands for, but as it is written inside a here-document.
     is_alike(before, after, false) || (before.contains("$'") && is_alike(before, after, true))
@@ -447,15 +452,8 @@ fn is_alike(before: &str, after: &str, ansi: bool) -> bool {
     if same_form(before, ansi) == same_form(after, ansi) {
         return true;
     }
-    let (before_form, after_form) = (loose_form(before, ansi), loose_form(after, ansi));
-    let sorted = |text: &str| {
-        let mut all: Vec<char> = text.chars().filter(|own| *own != '\\').collect();
-        all.sort_unstable();
-        all
-    };
-    (has(&["<<", "`", "${", "[[", "$(", "<(", ">("]) && before_form == after_form)
-        || (has(&["<<", "`"]) && sorted(&before_form) == sorted(&after_form))
-        || (before.contains('`') && before.contains('#'))
+    has(&["<<", "`", "${", "[[", "$(", "<(", ">("])
+        && loose_form(before, ansi) == loose_form(after, ansi)
 }
 
 /// A smaller text for which `breaks` still holds: pieces are left out, the large ones first.
@@ -553,6 +551,15 @@ impl Report {
             ),
         ]
     }
+}
+
+/// Lines of the corpus as it once was, which no change of the corpus changes: the slice that every run
+/// of the tests judges draws from them, so that it is the same slice every time.
+pub fn frozen() -> Vec<String> {
+    include_str!("../lines.jsonl")
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
 }
 
 /// Every command of the corpus that is read from its own folder, once, sorted.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use shellgate::model::context::Preset;
+use shellgate::model::context::{Preset, Shell};
 use shellgate::model::verdict::Decision;
 
 /// Folders of cases that are tests.
@@ -41,6 +41,8 @@ pub struct Case {
     pub substitution: bool,
     /// The current branch, where it is not that of the context.
     pub branch: Option<String>,
+    /// The shell that would run it, where one is declared.
+    pub shell: Shell,
     /// Why it fails today, where that is known.
     pub known_gap: Option<String>,
 }
@@ -128,6 +130,7 @@ struct CaseEntry {
     #[serde(default)]
     substitution: bool,
     branch: Option<String>,
+    shell: Option<String>,
     #[expect(dead_code, reason = "a note is for readers of the file")]
     note: Option<String>,
     #[expect(dead_code, reason = "the origin is for readers of the file; it must be there")]
@@ -213,6 +216,10 @@ fn check(topic: &str, entry: CaseEntry) -> Result<Case, String> {
         None => Preset::Hook,
         Some(name) => Preset::from_name(&name).ok_or_else(|| format!("unknown preset `{name}`"))?,
     };
+    let shell = match entry.shell {
+        None => Shell::Unknown,
+        Some(name) => Shell::from_name(&name).ok_or_else(|| format!("unknown shell `{name}`"))?,
+    };
     Ok(Case {
         topic: topic.to_owned(),
         name: entry.name,
@@ -227,6 +234,7 @@ fn check(topic: &str, entry: CaseEntry) -> Result<Case, String> {
         tolerates: entry.tolerates,
         substitution: entry.substitution,
         branch: entry.branch,
+        shell,
         known_gap: entry.known_gap,
     })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use shellgate::Gate;
 use shellgate::explain::Explanation;
-use shellgate::model::context::{Context, Limits};
+use shellgate::model::context::{Context, Limits, Shell};
 use shellgate::model::fact::{EffectKind, Object};
 use shellgate::model::trace::Invocation;
 use shellgate::model::value::{Arity, Field, Piece, Text, Unknown};
@@ -73,14 +73,14 @@ pub struct Judged {
     pub inexact: Vec<String>,
 }
 
-/// The variables that the sandbox sets and the gate is told of.
+/// What the gate is told of the sandbox.
 pub fn context() -> Context {
     Context::default()
 }
 
-/// Holds what bash did against what the gate says.
-pub fn judge(gate: &Gate, command: &str, observed: &Observed) -> Judged {
-    let context = context();
+/// Holds what a shell did against what the gate says.
+pub fn judge(gate: &Gate, shell: Shell, command: &str, observed: &Observed) -> Judged {
+    let context = Context { shell, ..context() };
     let said = gate.explain(command, &context);
     let mut judged = Judged {
         decision: said.verdict.decision,
@@ -250,10 +250,11 @@ fn fit_all(fields: &[Field], words: &[String]) -> bool {
     reachable.last().copied().unwrap_or_default()
 }
 
-/// Whether the text may stand for the word. The number of a descriptor that bash picks for a process
-/// substitution does not count.
+/// Whether the text may stand for the word. The path of a descriptor that a shell picks for a
+/// process substitution does not count.
 pub fn fits(text: &Text, word: &str) -> bool {
-    if word.starts_with("/dev/fd/") && text.prefix().starts_with("/dev/fd/") {
+    let descriptor = ["/dev/fd/", "/proc/self/fd/"].iter().any(|start| word.starts_with(start));
+    if descriptor && text.prefix().starts_with("/dev/fd/") {
         return true;
     }
     // What prints names may print none, and then a word of nothing but names is empty.

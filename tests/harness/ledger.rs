@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use shellgate::model::context::Shell;
+
 use crate::campaign::Report;
 use crate::law::Law;
 
@@ -37,6 +39,9 @@ pub struct Ledger {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Campaign {
+    /// The shell that was the judge; empty where it was bash.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub shell: String,
     /// Its seed.
     pub seed: u64,
     /// Candidates judged.
@@ -140,10 +145,12 @@ impl Ledger {
         toml::from_str(&text).map_err(|error| error.to_string())
     }
 
-    /// Notes a campaign in place of an older one of the same seed.
-    pub fn note(&mut self, seed: u64, report: &Report) {
-        self.campaign.retain(|own| own.seed != seed);
+    /// Notes a campaign in place of an older one of the same shell and seed.
+    pub fn note(&mut self, shell: Shell, seed: u64, report: &Report) {
+        let shell = if shell.is_bash() { String::new() } else { shell.name().to_owned() };
+        self.campaign.retain(|own| own.seed != seed || own.shell != shell);
         self.campaign.push(Campaign {
+            shell,
             seed,
             judged: report.judged,
             started: report.started,
@@ -155,7 +162,7 @@ impl Ledger {
             exact: report.words.1,
             note: String::new(),
         });
-        self.campaign.sort_by_key(|own| own.seed);
+        self.campaign.sort_by(|a, b| (&a.shell, a.seed).cmp(&(&b.shell, b.seed)));
     }
 
     /// Writes `tests/oracle.toml` and `docs/oracle.md`.
@@ -183,7 +190,7 @@ impl Ledger {
              ## Campaigns\n\n| seed | candidates | programs | files | soundness | denial | structure | words known exactly | |\n|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
         );
         let mut sum = Campaign::default();
-        for own in &self.campaign {
+        for own in self.campaign.iter().filter(|own| own.shell.is_empty()) {
             out.push_str(&own.row(&own.seed.to_string()));
             sum.judged += own.judged;
             sum.started += own.started;
@@ -195,6 +202,31 @@ impl Ledger {
             sum.exact += own.exact;
         }
         out.push_str(&sum.row("all"));
+        out.push_str(
+            "\n## Other shells\n\nThe same candidates under `dash -c`, `zsh -c` and `busybox ash -c`, each judged with that shell declared\n\
+             (`check --shell`). What another shell reads otherwise than bash is read as it does or asks.\n\n\
+             | shell | seed | candidates | programs | files | soundness | denial | words known exactly | |\n|---|--:|--:|--:|--:|--:|--:|--:|---|\n",
+        );
+        for own in self.campaign.iter().filter(|own| !own.shell.is_empty()) {
+            let Campaign {
+                shell,
+                seed,
+                judged,
+                started,
+                written,
+                soundness,
+                denial,
+                words,
+                exact,
+                note,
+                ..
+            } = own;
+            let _ = writeln!(
+                out,
+                "| {shell} | {seed} | {judged} | {started} | {written} | {soundness} | {denial} | {exact} of {words} ({}) | {note} |",
+                share(*exact, *words)
+            );
+        }
         let open = self.find.iter().filter(|own| own.case.is_empty()).count();
         let _ = write!(
             out,

@@ -85,7 +85,11 @@ pub fn answer(gate: &Gate, command: &str, branch: Option<&str>, preset: Preset) 
 }
 
 fn classify(gate: &Gate, case: &Case, command: &str, preset: Preset) -> Verdict {
-    answer(gate, command, case.branch.as_deref(), preset)
+    let mut context = Context { preset, shell: case.shell, ..Context::default() };
+    if let Some(branch) = &case.branch {
+        context.branch = Some(branch.clone());
+    }
+    gate.classify(command, &context)
 }
 
 fn check_outcome(case: &Case, expected: Outcome, verdict: &Verdict, failures: &mut Vec<Failure>) {

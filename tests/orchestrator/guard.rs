@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use shellgate::Gate;
-use shellgate::model::context::{Context, Preset};
+use shellgate::model::context::{Context, Preset, Shell};
 use shellgate_orchestrator::advisor::Advisor;
 use shellgate_orchestrator::advisor::pack::Question;
 use shellgate_orchestrator::advisor::service::{Ask, Engine, EngineFailure, FailureKind};
@@ -991,6 +991,7 @@ async fn the_corpus_comes_out_of_the_guard_as_it_comes_out_of_the_gate() {
         let branch = branch.unwrap_or_else(|| "feature/x".into());
         let context = Context {
             preset: Preset::Protocol,
+            shell: Shell::Bash,
             branch: Some(branch.clone()),
             ..Context::default()
         };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shellgate::model::context::{Context, Preset};
+use shellgate::model::context::{Context, Preset, Shell};
 
 use crate::command::{Failure, Place};
 
@@ -44,12 +44,14 @@ pub fn context(place: &Place) -> Result<Context, Failure> {
         branch,
         preset: place.preset.into(),
         parameters: std::collections::BTreeMap::new(),
+        shell: place.shell.map(Shell::from).unwrap_or_default(),
     })
 }
 
 /// The fixed context of the batch form, with what was given as arguments on top.
 pub fn fixed(place: &Place) -> Context {
     let mut context = Context { preset: Preset::from(place.preset), ..Context::default() };
+    context.shell = place.shell.map(Shell::from).unwrap_or_default();
     if let Some(cwd) = &place.cwd {
         context.cwd.clone_from(cwd);
     }

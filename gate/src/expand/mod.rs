@@ -66,7 +66,8 @@ pub trait Environ {
     fn home(&self, user: Option<&str>) -> Text;
     /// Whether a shell option is on: the names of `set -o` and `shopt`
     /// (`noglob`, `extglob`, `nullglob`, `dotglob`, `globstar`, `nocaseglob`, `failglob`,
-    /// `braceexpand`, `nounset`, ...).
+    /// `braceexpand`, `nounset`, ...); `zsh` says that it is that shell, in which what a parameter gives
+    /// is neither split nor a pattern and elements count from 1.
     fn option(&self, name: &str) -> bool;
     /// Notes that a limit was reached while expanding.
     fn limit(&mut self, kind: LimitKind, span: Span);
@@ -562,11 +563,18 @@ impl<'e> Expander<'e> {
                 self.vanished = outer;
             }
             Part::Parameter(parameter, span) => {
+                let start = out.len();
                 parameter::expand(self, parameter, *span, quoted, out);
+                if !quoted && self.environ.option("zsh") {
+                    keep(out, start);
+                }
             }
             Part::CommandSubstitution(substitution, span) => {
                 let text = self.environ.substitute(substitution, *span);
-                let text = self.place.admits(text);
+                let mut text = self.place.admits(text);
+                if !quoted && self.environ.option("zsh") && self.splits_elsewhere(&text) {
+                    text = Text::unknown(Unknown::NotModelled("the splitting of zsh"));
+                }
                 self.value(&text, quoted, out);
             }
             Part::ProcessSubstitution(process, span) => {
@@ -602,6 +610,19 @@ impl<'e> Expander<'e> {
                 }
             }
         }
+    }
+
+    /// Whether zsh splits a text at other places than bash: at blanks at its ends it does not, and empty
+    /// fields between separators of one's own it keeps.
+    fn splits_elsewhere(&self, text: &Text) -> bool {
+        let ends =
+            |own: &str| own.starts_with([' ', '\t', '\n']) || own.ends_with([' ', '\t', '\n']);
+        let outer = [text.pieces().first(), text.pieces().last()];
+        let blank = outer
+            .into_iter()
+            .flatten()
+            .any(|piece| matches!(piece, Piece::Literal(own) if ends(own)));
+        blank || self.lookup("IFS") != Value::literal(" \t\n")
     }
 
     /// Appends the value an expansion gave.
@@ -700,6 +721,16 @@ impl<'e> Expander<'e> {
         }
     }
 
+    /// As [`subscript`](Self::subscript), where an element is read: zsh counts from 1.
+    fn element_key(&mut self, value: &Value, word: &Word) -> parameter::Key {
+        match self.subscript(value, word) {
+            parameter::Key::Index(index) if index > 0 && self.environ.option("zsh") => {
+                parameter::Key::Index(index - 1)
+            }
+            key => key,
+        }
+    }
+
     /// The subscript as the key of an element: evaluated unless the array is associative.
     fn subscript(&mut self, value: &Value, word: &Word) -> parameter::Key {
         let text = self.flat(word, Tilde::None, true);
@@ -709,6 +740,21 @@ impl<'e> Expander<'e> {
         match arithmetic::evaluate(self, &text, word.span) {
             Some(index) => parameter::Key::Index(index),
             None => parameter::Key::Unknown,
+        }
+    }
+}
+
+/// What a parameter gave is neither split nor a pattern (zsh); the empty text is still no field.
+fn keep(runs: &mut Vec<Run>, start: usize) {
+    let mut at = 0;
+    runs.retain(|run| {
+        at += 1;
+        at <= start || !matches!(run, Run::Text { text, .. } if text.is_empty())
+    });
+    for run in runs.iter_mut().skip(start) {
+        if let Run::Text { quoted, splits, .. } = run {
+            *quoted = true;
+            *splits = false;
         }
     }
 }

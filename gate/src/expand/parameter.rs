@@ -207,7 +207,7 @@ fn subject(expander: &mut Expander, name: &str, subscript: Option<&Subscript>) -
             Subject::List(elements(&value, matches!(subscript, Subscript::Star)))
         }
         Some(Subscript::Index(word)) => {
-            let key = expander.subscript(&value, word);
+            let key = expander.element_key(&value, word);
             let text = match &key {
                 Key::Index(index) => Text::literal(index.to_string()),
                 Key::Name(name) => name.clone(),
@@ -625,7 +625,8 @@ fn remove(text: &Text, pattern: &Pattern, longest: bool, prefix: bool) -> Text {
 /// The replacement of `${x/p/r}`.
 struct Replacement {
     text: Text,
-    /// Since bash 5.2 an unquoted `&` stands for what was matched; before, for itself.
+    /// Since bash 5.2 an unquoted `&` stands for what was matched and an unquoted backslash quotes it or
+    /// another one; before, both stand for themselves.
     ampersand: bool,
 }
 
@@ -635,9 +636,10 @@ impl Replacement {
         let mut runs = Vec::new();
         expander.atoms(&super::brace::atoms(word), Tilde::Start, false, &mut runs);
         expander.splits = outer;
+        let special = |text: &str| text.contains('&') || text.contains("\\\\");
         let ampersand = runs
             .iter()
-            .any(|run| matches!(run, Run::Text { text, quoted: false, .. } if text.contains('&')));
+            .any(|run| matches!(run, Run::Text { text, quoted: false, .. } if special(text)));
         Self { text: expander.flatten(runs), ampersand }
     }
 }

@@ -620,7 +620,10 @@ impl Runner<'_> {
             .rev()
             .find(|(name, _)| name == "IFS")
             .map(|(_, value)| value.clone())
-            .or_else(|| self.state.variable("IFS").map(|v| scalar(&v.value())))
+            .or_else(|| match self.state.variable("IFS")?.value() {
+                Value::Unset => None,
+                value => Some(scalar(&value)),
+            })
             .unwrap_or_else(|| Text::literal(" \t\n"));
         let separators = separators.exact().map(str::to_owned);
         if let Some(array) = arguments.value('a') {

@@ -8,6 +8,7 @@ use super::producer::produce;
 use super::simple::{Call, blur};
 use super::state::{State, Target, Variable, is_from_network, join_path};
 use super::{Frame, Outcome, Runner};
+use crate::model::context::Shell;
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::script::{GapCause, LimitKind};
 use crate::model::span::{Site, Span};
@@ -346,6 +347,8 @@ impl Runner<'_> {
         let parsed = parse_in(text, self.limits, self.dialect());
         let source = self.add_source(text, site);
         self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (source, gap.clone())));
+        let foreign = super::foreign::differences(&parsed.script, text, self.state.shell);
+        self.trace.gaps.extend(foreign.into_iter().map(|gap| (source, gap)));
         let outer = std::mem::replace(&mut self.source, source);
         let outcome = self.deeper(Span::new(0, text.len()), |runner| runner.script(&parsed.script));
         self.source = outer;
@@ -360,6 +363,22 @@ impl Runner<'_> {
                 let outcome = runner.source_text(&known, site);
                 runner.settle(&outcome);
             });
+        }
+    }
+
+    /// The shell that a carrier of this name is, so far as one is declared: `sh` is the declared shell
+    /// where that is one that is called `sh`.
+    fn inner_shell(&self, name: &str) -> Shell {
+        let declared = self.context.shell;
+        if declared == Shell::Unknown {
+            return declared;
+        }
+        match name.rsplit('/').next().unwrap_or(name) {
+            "dash" => Shell::Dash,
+            "zsh" => Shell::Zsh,
+            "ash" | "busybox" => Shell::Ash,
+            "sh" if declared.is_posix() => declared,
+            _ => Shell::Bash,
         }
     }
 
@@ -392,6 +411,7 @@ impl Runner<'_> {
             fresh.exported = true;
             child.put(variable, fresh);
         }
+        child.enter_shell(self.inner_shell(shell));
         if ALIAS_SHELLS.contains(&shell) {
             child.set_option("expand_aliases", true);
         }
@@ -433,6 +453,8 @@ impl Runner<'_> {
                 .then(|| super::state::widen_texts(&contents.iter().collect::<Vec<_>>()))
         };
         let limit = self.limits.value_bytes;
+        // Other shells decode escapes whether they are told to or not.
+        let name = if name == "echo" && !self.state.shell.is_bash() { "echo -e" } else { name };
         if let Some(text) = produce(name, fields, input.text(), &files, limit) {
             return Some(text);
         }
@@ -609,7 +631,12 @@ impl Runner<'_> {
 pub(super) fn positional(parameters: &[Field]) -> (Vec<Text>, bool) {
     let mut texts = Vec::new();
     for field in parameters {
-        texts.push(first_of(field));
+        let first = first_of(field);
+        // What came over the network is not forgotten, and a pattern without a match is itself; anything
+        // else that may be several may be none.
+        if field.arity == Arity::One || field.text.has_glob() || is_from_network(&first) {
+            texts.push(first);
+        }
         if field.arity == Arity::Many {
             return (texts, true);
         }

@@ -4,6 +4,7 @@ use super::flow::scalar;
 use super::state::{State, Target, Variable, is_from_network};
 use super::{Frame, Runner};
 use crate::expand::{self, Environ, HOLE, HOLES, Mode, is_hole};
+use crate::model::context::Shell;
 use crate::model::fact::CodePlace;
 use crate::model::script::{
     CommandKind, GapCause, LimitKind, ProcessSubstitution, RedirectionOperator, Script,
@@ -236,7 +237,8 @@ impl Environ for Runner<'_> {
     }
 
     fn option(&self, name: &str) -> bool {
-        self.state.option(name)
+        // No name that a text can turn on.
+        if name == "zsh" { self.state.shell == Shell::Zsh } else { self.state.option(name) }
     }
 
     fn limit(&mut self, kind: LimitKind, span: Span) {
@@ -308,7 +310,7 @@ impl Runner<'_> {
     pub(super) fn open(&mut self, text: &Text) -> Option<String> {
         if !text.is_empty()
             && !text.pieces().iter().any(|piece| match piece {
-                Piece::Literal(literal) => !literal.trim().is_empty(),
+                Piece::Literal(literal) => !literal.trim_matches([' ', '\t', '\n']).is_empty(),
                 Piece::Glob(_) => true,
                 Piece::Unknown(_) => false,
             })
@@ -437,7 +439,11 @@ impl Runner<'_> {
 
     /// How the parser has to read further texts.
     pub(super) fn dialect(&self) -> Dialect {
-        Dialect { extglob: self.state.option("extglob"), depth: self.depth }
+        Dialect {
+            extglob: self.state.option("extglob"),
+            depth: self.depth,
+            ..super::dialect_of(self.state.shell)
+        }
     }
 
     /// The operand of a builtin that names a variable and whose subscript is evaluated

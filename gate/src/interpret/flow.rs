@@ -217,6 +217,33 @@ impl Runner<'_> {
 
     /// Performs redirections from left to right; the state's descriptors change.
     pub(super) fn redirect(&mut self, redirections: &[Redirection]) {
+        let joined = self
+            .joined
+            .filter(|(span, _)| redirections.first().is_some_and(|first| first.span == *span));
+        let outer = joined.map(|(_, feeds)| {
+            self.joined = None;
+            (feeds, self.state.descriptor(u32::from(feeds)))
+        });
+        self.redirect_all(redirections);
+        // zsh gives the pipe what a file gets, too, and reads the pipe before the file.
+        match outer {
+            Some((true, pipe @ Target::Capture(_))) => self.state.descriptors.insert(1, pipe),
+            Some((false, Target::Input(pipe))) => {
+                if let (Some(mut text), Stream::Text(more)) =
+                    (self.inputs.get(pipe).cloned(), self.stdin())
+                {
+                    if self.state.descriptor(0) != Target::Input(pipe) {
+                        append(&mut text, &more, self.limits.value_bytes);
+                        let both = self.input(text);
+                        self.state.descriptors.insert(0, Target::Input(both));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn redirect_all(&mut self, redirections: &[Redirection]) {
         for (index, redirection) in redirections.iter().enumerate() {
             if index >= FREE_REDIRECTIONS && !self.step(1, redirection.span) {
                 return;

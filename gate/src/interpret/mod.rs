@@ -9,6 +9,7 @@ mod builtin;
 mod carry;
 mod environ;
 mod flow;
+mod foreign;
 mod producer;
 mod simple;
 mod state;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::expand::Mode;
-use crate::model::context::{Context, Limits};
+use crate::model::context::{Context, Limits, Shell};
 use crate::model::script::{
     AndOr, AndOrList, CaseEnd, Command, CommandKind, Condition, Gap, GapCause, Item, LimitKind,
     Parsed, Part, Pipeline, Script, Word,
@@ -26,14 +27,24 @@ use crate::model::span::{Site, SourceId, Span};
 use crate::model::trace::{Source, Trace};
 use crate::model::utility::{CarryScope, Catalog};
 use crate::model::value::{Arity, Field, List, Str, Text, Unknown, Value};
-use crate::parse::parse;
+use crate::parse::{Dialect, parse_in};
 use state::{State, Target};
 
 /// Parses a command and follows it; the first source of the trace is the command.
 pub fn run(text: &str, context: &Context, catalog: &Catalog, limits: &Limits) -> (Parsed, Trace) {
-    let parsed = parse(text, limits);
+    let parsed = read(text, context, limits);
     let trace = run_script(text, &parsed, context, catalog, limits);
     (parsed, trace)
+}
+
+/// Parses a command as the shell of the context reads it.
+pub fn read(text: &str, context: &Context, limits: &Limits) -> Parsed {
+    parse_in(text, limits, dialect_of(context.shell))
+}
+
+/// What the reader has to know about a shell.
+fn dialect_of(shell: Shell) -> Dialect {
+    Dialect { posix: shell.is_posix(), strict: shell == Shell::Dash, ..Dialect::default() }
 }
 
 /// Follows a command that is parsed already.
@@ -150,6 +161,9 @@ struct Runner<'a> {
     pipes: BTreeSet<Text>,
     /// What an earlier run has found to be written into them.
     piped: BTreeMap<Text, Vec<Text>>,
+    /// The first redirections of the command that a pipe is joined to in zsh, and whether the pipe is its
+    /// output.
+    joined: Option<(Span, bool)>,
     /// Texts that are evaluated as prompts at the moment, so that none evaluates itself.
     prompting: bool,
 }
@@ -179,6 +193,7 @@ impl<'a> Runner<'a> {
             next_path: 63,
             pipes: BTreeSet::new(),
             piped: BTreeMap::new(),
+            joined: None,
             prompting: false,
         }
     }
@@ -186,6 +201,8 @@ impl<'a> Runner<'a> {
     fn whole(&mut self, text: &str, parsed: &Parsed) {
         self.trace.sources.push(Source { text: text.into(), origin: None });
         self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (SourceId::COMMAND, gap.clone())));
+        let foreign = foreign::differences(&parsed.script, text, self.state.shell);
+        self.trace.gaps.extend(foreign.into_iter().map(|gap| (SourceId::COMMAND, gap)));
         let outcome = self.script(&parsed.script);
         if !self.traps.is_empty() {
             self.settle(&outcome);
@@ -211,7 +228,11 @@ impl<'a> Runner<'a> {
     }
 
     fn gap(&mut self, cause: GapCause, span: Span) {
-        let entry = (self.source, Gap { cause, span });
+        self.gap_at(cause, Site::new(self.source, span));
+    }
+
+    fn gap_at(&mut self, cause: GapCause, site: Site) {
+        let entry = (site.source, Gap { cause, span: site.span });
         if self.trace.gaps.len() < 1024 && !self.trace.gaps.contains(&entry) {
             self.trace.gaps.push(entry);
         }
@@ -432,6 +453,10 @@ impl<'a> Runner<'a> {
                             self.state.descriptors.insert(2, Target::Capture(place));
                         }
                         capture = Some(place);
+                    }
+                    if self.state.shell == Shell::Zsh {
+                        let first = stage.command.redirections.first();
+                        self.joined = first.map(|own| (own.span, index < last));
                     }
                     outcome = self.command(&stage.command);
                     self.settle(&outcome);

@@ -28,7 +28,9 @@ pub(crate) fn produce(
     let words = argv.get(1..).unwrap_or_default();
     let call = Call { words, input, files, max_bytes };
     let text = match name {
-        "echo" => format::echo(&call),
+        "echo" => format::echo(&call, false),
+        // `echo` of a shell in which backslashes mean something without an option.
+        "echo -e" => format::echo(&call, true),
         "printf" => format::printf(&call),
         "cat" => stream::cat(&call),
         "tee" => stream::tee(&call),

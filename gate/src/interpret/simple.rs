@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use super::flow::{scalar, text_bytes};
 use super::state::{Definition, State, Target, Variable, is_from_network, is_number};
-use super::{Outcome, Runner, bomb, environ};
+use super::{Outcome, Runner, bomb, environ, foreign};
 use crate::expand::Mode;
 use crate::model::component;
+use crate::model::context::Shell;
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::script::{
-    Assignment, AssignmentValue, Command, Operation, Part, RedirectionTarget, Script,
+    Assignment, AssignmentValue, Command, GapCause, Operation, Part, RedirectionTarget, Script,
     SimpleCommand, Subscript, Word,
 };
 use crate::model::span::{Site, Span};
@@ -424,6 +425,13 @@ impl Runner<'_> {
             self.settle(&outcome);
         }
         let Resolved { name, utility, folded, reading, carried, .. } = resolved;
+        if !self.state.shell.is_bash() {
+            let said = call.fields.first().and_then(Field::exact);
+            let odd = said.and_then(|name| foreign::odd_call(name, &call.fields, self.state.shell));
+            if let Some(what) = odd {
+                self.gap_at(GapCause::OtherShell(what), call.site);
+            }
+        }
         let index = self.trace.invocations.len();
         let shadowed = name.as_ref().is_some_and(|name| {
             self.state.rebound.contains(name.as_str())
@@ -702,6 +710,10 @@ impl Runner<'_> {
 
     /// The name an assignment to `name` reaches (namerefs).
     fn target_of(&self, name: &str) -> String {
+        // zsh ties `path` to `PATH`.
+        if self.state.shell == Shell::Zsh && name == "path" {
+            return "PATH".to_owned();
+        }
         let mut name = name.to_owned();
         for _ in 0..8 {
             let next = match self.state.variable(&name) {

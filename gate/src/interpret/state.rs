@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::model::context::Context;
+use crate::model::context::{Context, Shell};
 use crate::model::script::Command;
 use crate::model::span::{Site, SourceId};
 use crate::model::value::{List, Piece, Str, Text, Unknown, Value};
@@ -226,6 +226,8 @@ pub(super) struct State {
     pub(super) rebound: Rc<BTreeSet<String>>,
     /// One for each function call that is open.
     pub(super) hidden: Vec<Hidden>,
+    /// The shell that reads and runs this.
+    pub(super) shell: Shell,
 }
 
 thread_local! {
@@ -271,7 +273,7 @@ impl State {
             .into_iter()
             .map(|(name, on)| (name.to_owned(), on))
             .collect();
-        Self {
+        let mut state = Self {
             variables: Rc::new(variables),
             positional: Rc::new((Vec::new(), true)),
             name: Text::unknown(Unknown::Parameter("0".into())),
@@ -287,6 +289,20 @@ impl State {
             files: Rc::default(),
             rebound: Rc::default(),
             hidden: Vec::new(),
+            shell: Shell::Unknown,
+        };
+        state.enter_shell(context.shell);
+        state
+    }
+
+    /// Makes it the state of this shell, which has just begun.
+    pub(super) fn enter_shell(&mut self, shell: Shell) {
+        self.shell = shell;
+        if shell.is_posix() {
+            self.set_option("braceexpand", false);
+        }
+        if !shell.is_bash() {
+            self.set_option("expand_aliases", true);
         }
     }
 

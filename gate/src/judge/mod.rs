@@ -4,6 +4,7 @@
 //! import: model. Never: reads a command text, except what was not understood of it.
 
 pub mod condition;
+pub mod elsewhere;
 mod harmless;
 pub mod index;
 pub mod raw;

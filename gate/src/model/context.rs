@@ -17,6 +17,8 @@ pub struct Context {
     pub preset: Preset,
     /// Values of the environment that are known, by name. All others are unknown, not empty.
     pub parameters: BTreeMap<String, String>,
+    /// The shell that would run the command.
+    pub shell: Shell,
 }
 
 impl Default for Context {
@@ -29,7 +31,60 @@ impl Default for Context {
             branch: Some("feature/x".into()),
             preset: Preset::Hook,
             parameters: BTreeMap::new(),
+            shell: Shell::Unknown,
         }
+    }
+}
+
+/// The shell that would run a command. Where it is not bash, a construct that it does not read as
+/// bash does is read as it does, or is a gap that names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shell {
+    /// Not known: bash, and what other shells would do with the same text is looked at beside it.
+    #[default]
+    Unknown,
+    /// GNU bash.
+    Bash,
+    /// `sh`, whichever shell that is: only what POSIX says holds.
+    Sh,
+    /// The Debian Almquist shell.
+    Dash,
+    /// The Almquist shell of busybox.
+    Ash,
+    /// The Z shell, as it is without options.
+    Zsh,
+}
+
+impl Shell {
+    /// Every one, in the order people are shown.
+    pub const ALL: [Self; 6] =
+        [Self::Unknown, Self::Bash, Self::Sh, Self::Dash, Self::Ash, Self::Zsh];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Bash => "bash",
+            Self::Sh => "sh",
+            Self::Dash => "dash",
+            Self::Ash => "ash",
+            Self::Zsh => "zsh",
+        }
+    }
+
+    /// The shell of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|shell| shell.name() == name)
+    }
+
+    /// Whether it is `sh`: no more than POSIX can be relied on.
+    pub const fn is_posix(self) -> bool {
+        matches!(self, Self::Sh | Self::Dash | Self::Ash)
+    }
+
+    /// Whether bash's reading is the reading.
+    pub const fn is_bash(self) -> bool {
+        matches!(self, Self::Unknown | Self::Bash)
     }
 }
 

@@ -14,6 +14,9 @@ use super::word::{continues_name, is_metacharacter, starts_name};
 const DECLARATIONS: [&str; 8] =
     ["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"];
 
+/// Reserved words that POSIX does not have.
+const FOREIGN: [&str; 6] = ["[[", "]]", "select", "function", "time", "coproc"];
+
 /// The redirection operators, a longer one before those it begins with.
 const OPERATORS: [(&str, RedirectionOperator); 12] = [
     ("&>>", RedirectionOperator::AppendAndError),
@@ -221,7 +224,8 @@ impl Reader<'_> {
             if keyword == "!" && next == Some(b'(') && self.extglob {
                 return None;
             }
-            next.is_none_or(is_metacharacter).then_some((keyword, behind))
+            let reserved = !(self.posix && FOREIGN.contains(&keyword));
+            (reserved && next.is_none_or(is_metacharacter)).then_some((keyword, behind))
         })
     }
 
@@ -361,6 +365,9 @@ impl Reader<'_> {
             }
             _ => return None,
         };
+        if self.strict && first == b'&' {
+            return None;
+        }
         let process = matches!(self.peek(), Some(b'<' | b'>')) && self.nth(1) == Some(b'(');
         let found =
             OPERATORS.iter().find(|(token, _)| !process && self.looking_at(token).is_some());

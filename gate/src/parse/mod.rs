@@ -29,6 +29,12 @@ use reader::{Quoted, Reader, Stop};
 pub struct Dialect {
     /// Whether `shopt -s extglob` is on.
     pub extglob: bool,
+    /// Whether it has the reserved words of POSIX alone: `[[`, `function`, `time` are names, and `((`
+    /// opens two subshells.
+    pub posix: bool,
+    /// Whether it has the quotes and operators of POSIX alone: `$'` is a dollar before a quote, and the
+    /// ampersand of `&>` ends a command.
+    pub strict: bool,
     /// Levels of nesting that are used up already, of [`Limits::depth`].
     pub depth: usize,
 }
@@ -43,7 +49,8 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
     let mut reader = Reader::new(text, limits, dialect);
     let script = reader.script();
     let (mut gaps, comments) = reader.finish();
-    if gaps.is_empty() {
+    // The tree's grammar is that of bash.
+    if gaps.is_empty() && !dialect.posix {
         gaps = compare::gaps(text, &script, limits, Asked::Doubtful);
     }
     // Behind the last byte of a text of `bash -c` a backslash is a word of its own or the end of one,

@@ -213,7 +213,7 @@ impl Reader<'_> {
                 if which != Replace::First {
                     self.pos += 1;
                 }
-                let pattern = self.unquoted(Stop::Slash);
+                let pattern = self.replaced(which);
                 let replacement =
                     if self.eat("/") { self.unquoted(Stop::Brace) } else { self.empty_word() };
                 Some(Operation::Replace { which, pattern, replacement })
@@ -233,6 +233,26 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The pattern of a replacement: a slash right behind `//` belongs to it.
+    fn replaced(&mut self, which: Replace) -> Word {
+        if which != Replace::All || self.peek() != Some(b'/') {
+            return self.unquoted(Stop::Slash);
+        }
+        let start = self.pos;
+        self.pos += 1;
+        let slash = self.span(start);
+        let mut word = self.unquoted(Stop::Slash);
+        word.span = self.span(start);
+        match word.parts.first_mut() {
+            Some(Part::Literal(text, span)) => {
+                *text = Str::from(format!("/{text}"));
+                *span = slash.to(*span);
+            }
+            _ => word.parts.insert(0, Part::Literal("/".into(), slash)),
+        }
+        word
     }
 
     /// Steps over an operator of one or two bytes.

@@ -323,6 +323,12 @@ impl Reader<'_> {
 
     /// Reads what `$` or a backquote begins; a `$` that begins nothing is plain text.
     fn expansion(&mut self, byte: u8, context: Context, out: &mut Parts) {
+        // Inside quotes and brackets bash looks for the end of `$(` here, and then takes `$$` for itself.
+        let nested = matches!(self.nth(2), Some(b'(' | b'{' | b'['));
+        if byte == b'$' && self.nth(1) == Some(b'$') && nested {
+            let cause = GapCause::NotModelled("`$$` before a bracket");
+            self.gap(cause, self.pos, self.pos + 2);
+        }
         if byte == b'$' && !self.begins_expansion(context) {
             self.push_next(out);
             return;
@@ -338,7 +344,7 @@ impl Reader<'_> {
     fn begins_expansion(&self, context: Context) -> bool {
         match self.nth(1) {
             Some(b'(' | b'[' | b'{' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => true,
-            Some(b'\'' | b'"') => context == Context::Plain,
+            Some(b'\'' | b'"') => context == Context::Plain && !self.strict,
             Some(byte) => continues_name(byte),
             None => false,
         }

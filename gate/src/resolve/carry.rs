@@ -501,6 +501,10 @@ impl Carrier<'_> {
         };
         match spec.form {
             CarryForm::Command | CarryForm::Applet => {
+                // Without a command, words of the input go to `echo` (POSIX.1-2024 XCU xargs).
+                if words.is_empty() && spec.appends && self.scene.utility.input == Input::Words {
+                    words.push(Field::literal("echo", self.site));
+                }
                 if spec.appends {
                     carrier.dealt(spec, words, carried);
                 } else {

@@ -77,7 +77,10 @@ pub(super) fn items(input: &Stream, split: &Split, site: Site) -> Option<Vec<Fie
                     splitter.open = true;
                 }
                 _ if character == '\n' => splitter.close(),
-                Split::Words if character == ' ' || character == '\t' => splitter.close(),
+                // Blanks of the C library's `isspace`.
+                Split::Words if matches!(character, ' ' | '\t' | '\r' | '\u{b}' | '\u{c}') => {
+                    splitter.close();
+                }
                 Split::Lines if !splitter.open && character.is_whitespace() => {}
                 _ => splitter.add(character),
             }

@@ -398,7 +398,13 @@ impl Call<'_> {
             };
             let is_directory =
                 end.ends_with('/') || end == "." || end == ".." || end.ends_with("/..");
-            if itself || !is_directory {
+            if let Some(name) = operand.text.exact() {
+                // It may be missing, and then it is not printed; what is below it may be.
+                if name.starts_with('/') || name.split('/').any(|part| part == "..") {
+                    return None;
+                }
+                children = true;
+            } else if itself || !is_directory {
                 forms.push(operand.text.clone());
             }
             // A name with an ending is hardly a directory; what it held would be in this one.

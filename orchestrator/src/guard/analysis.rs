@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use shellgate::Gate;
 use shellgate::load::{Level, Policy};
-use shellgate::model::context::{Context, Preset};
+use shellgate::model::context::{Context, Preset, Shell};
 use shellgate::model::fact::{EffectKind, Fact, Object};
 use shellgate::model::trace::Invocation;
 use shellgate::model::value::Text;
@@ -87,6 +87,8 @@ impl Scene {
             home: self.home.clone(),
             branch: self.branch.clone(),
             preset: Preset::Protocol,
+            // The tool runs every command by bash and nothing else.
+            shell: Shell::Bash,
             ..Context::default()
         }
     }

@@ -352,6 +352,7 @@ fn policies(found: &mut Findings) {
         branch: None,
         policy: None,
         preset: crate::command::PresetName::Hook,
+        shell: None,
     };
     let gate = crate::machine::context(&place)
         .and_then(|context| crate::policy::gate_with(&place, context, Vec::new()));

@@ -187,6 +187,7 @@ fn bench(call: &Call, folders: &Folders) -> Result<Bench, String> {
         branch: None,
         policy: None,
         preset: PresetName::Hook,
+        shell: None,
     };
     if place.workspaces.is_empty() {
         place.workspaces.extend(

@@ -19,7 +19,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
-use shellgate::model::context::Preset;
+use shellgate::model::context::{Preset, Shell};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -104,6 +104,37 @@ pub struct Place {
     /// Which floors are relaxed.
     #[arg(long, value_enum, default_value_t = PresetName::Hook)]
     pub preset: PresetName,
+    /// Shell that would run it [default: not known; read as bash reads it, and what other shells
+    /// would do with it counts where that is worse].
+    #[arg(long, value_enum, value_name = "SHELL")]
+    pub shell: Option<ShellName>,
+}
+
+/// The shells as arguments.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ShellName {
+    /// GNU bash.
+    Bash,
+    /// Any shell that is called sh.
+    Sh,
+    /// Debian's dash.
+    Dash,
+    /// The ash of busybox.
+    Ash,
+    /// The Z shell.
+    Zsh,
+}
+
+impl From<ShellName> for Shell {
+    fn from(name: ShellName) -> Self {
+        match name {
+            ShellName::Bash => Self::Bash,
+            ShellName::Sh => Self::Sh,
+            ShellName::Dash => Self::Dash,
+            ShellName::Ash => Self::Ash,
+            ShellName::Zsh => Self::Zsh,
+        }
+    }
 }
 
 /// The presets as arguments.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use shellgate::model::context::{Context, Preset};
+use shellgate::model::context::{Context, Preset, Shell};
 use shellgate::model::verdict::{Decision, Verdict};
 
 use crate::store::{redact, time};
@@ -100,6 +100,7 @@ impl Record {
             branch: self.branch.clone(),
             preset: Preset::Hook,
             parameters: BTreeMap::new(),
+            shell: Shell::Unknown,
         }
     }
 

@@ -18,9 +18,22 @@ fn plain(field: &Field) -> Text {
         .collect()
 }
 
-pub(super) fn echo(call: &Call<'_>) -> Option<Text> {
+/// `decodes`: backslash escapes count without `-e`; what shells of that kind do with the escapes that
+/// only bash has is not known.
+pub(super) fn echo(call: &Call<'_>, decodes: bool) -> Option<Text> {
     let mut words = call.words;
-    let (mut newline, mut escapes) = (true, false);
+    let (mut newline, mut escapes) = (true, decodes);
+    let differs = |text: &str| {
+        text.match_indices('\\').any(|(at, _)| {
+            text.get(at + 1..).is_some_and(|rest| rest.starts_with(['x', 'u', 'U', 'e', 'E']))
+                || text
+                    .get(at + 1..)
+                    .is_some_and(|rest| rest.starts_with(|c| matches!(c, '1'..='7')))
+        })
+    };
+    if decodes && words.iter().any(|word| differs(word.text.prefix()) || !word.text.is_exact()) {
+        return None;
+    }
     while let [first, rest @ ..] = words {
         let Some(text) = first.exact() else { break };
         let Some(letters) = text.strip_prefix('-').filter(|rest| !rest.is_empty()) else { break };
@@ -31,7 +44,7 @@ pub(super) fn echo(call: &Call<'_>) -> Option<Text> {
             match letter {
                 'n' => newline = false,
                 'e' => escapes = true,
-                _ => escapes = false,
+                _ => escapes = decodes,
             }
         }
         words = rest;
