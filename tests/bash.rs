@@ -8,6 +8,7 @@ use shellgate::Gate;
 use shellgate::model::context::Shell;
 use suite::bash::{Sandbox, say};
 use suite::campaign::{Plan, Structure, corpus, frozen, run, structures};
+use suite::plainly::plainly;
 
 /// The place to run candidates in; none where a person left it out.
 #[expect(clippy::panic, reason = "without the sandbox the tests must fail and say why")]
@@ -109,4 +110,11 @@ fn every_line_of_the_corpus_is_printed_as_bash_reads_it() {
         .collect();
     assert!(failures.is_empty(), "{} lines differ\n{}", failures.len(), failures.join("\n"));
     assert!(outcomes.iter().filter(|outcome| **outcome == Structure::Same).count() > 500);
+}
+
+#[test]
+fn what_bash_prints_as_it_is_written_is_compared_command_by_command() {
+    let text = "a \"`b \\\"x\\\" \\`c\\``\"; cat <<E\n$(d `e`) $f\nE";
+    let plain = "a \"$( b \"x\" $( c\n)\n)\"; cat <<E\n$(:) $f\nE\n: $(d $( e\n))";
+    assert_eq!(plainly(text), plain);
 }

@@ -404,8 +404,16 @@ fn operate(
                     let runs = aside(expander, word, quoted, Effect::Maybe);
                     if runs.iter().all(|run| *run == Run::Null) {
                         give(expander, &subject, quoted, out);
+                    } else if let Subject::List(list) = &subject {
+                        // Its elements, or the word.
+                        let open = Some(Unknown::Joined);
+                        expander.list(
+                            &List { open, star: list.star, ..List::default() },
+                            quoted,
+                            out,
+                        );
                     } else {
-                        out.push(Run::Unknown { cause: Unknown::Joined, quoted });
+                        out.push(either(&runs, quoted));
                     }
                 }
             }
@@ -441,8 +449,8 @@ fn operate(
             }
             Truth::No => expander.operand(word, quoted, out),
             Truth::Maybe => {
-                aside(expander, word, quoted, Effect::Maybe);
-                out.push(Run::Unknown { cause: Unknown::Joined, quoted });
+                let runs = aside(expander, word, quoted, Effect::Maybe);
+                out.push(either(&runs, quoted));
             }
         },
         Operation::RemovePrefix { longest, pattern } => {
@@ -619,6 +627,15 @@ fn remove(text: &Text, pattern: &Pattern, longest: bool, prefix: bool) -> Text {
             }
         }
         _ => lost(text, Some(pattern)),
+    }
+}
+
+/// What may be a value or this word: several fields where the word may be several inside quotes.
+fn either(runs: &[Run], quoted: bool) -> Run {
+    if runs.iter().any(|run| matches!(run, Run::Break | Run::More(_))) {
+        Run::More(Unknown::Joined)
+    } else {
+        Run::Unknown { cause: Unknown::Joined, quoted }
     }
 }
 

@@ -117,8 +117,10 @@ impl Runner<'_> {
                 }
                 if name == "trap" {
                     let before = self.state.clone();
+                    let waiting = self.pending.len();
                     let outcome = self.source_text(&known, site);
                     self.settle(&outcome);
+                    self.flush(waiting, None);
                     let after = std::mem::replace(&mut self.state, before);
                     self.keep_trap(text, site, index, call, &after);
                     return Outcome::known(true);

@@ -234,6 +234,18 @@ impl<'a> Reader<'a> {
             names.push(longer);
         }
         let Some(parent) = self.chain.last().copied() else { return false };
+        // A word behind them that is not known may make another sub-command of them.
+        if let Some(next) = self.fields.get(self.at + names.len() - 1)
+            && !next.text.is_exact()
+            && !next.text.prefix().starts_with('-')
+            && let Some(group) = names.last().map(|name| format!("{name} "))
+            && entry.subcommands.iter().filter_map(|id| self.catalog.get(*id)).any(|below| {
+                below.name.starts_with(&group)
+                    || below.aliases.iter().any(|own| own.starts_with(&group))
+            })
+        {
+            self.reading.doubts.push(Doubt::Subcommand(next.text.display().into(), next.site));
+        }
         for (more, name) in names.iter().enumerate().rev() {
             let Some(id) = self.catalog.subcommand(parent, name) else { continue };
             let Some(below) = self.catalog.get(id) else { continue };

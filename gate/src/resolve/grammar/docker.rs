@@ -83,7 +83,13 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
 /// `[HOST:]INSIDE[:OPTIONS]`; a host part without a slash is the name of a volume.
 fn volume(value: &Field, reading: &mut Reading, mounts: &mut Vec<Mount>) {
     let parts = split_all(&value.text, ':');
-    let [host, inside, options @ ..] = parts.as_slice() else { return };
+    let [host, inside, options @ ..] = parts.as_slice() else {
+        // A value that is not known may name any directory of the host.
+        if value.text.prefix().is_empty() && value.text.has_unknown() {
+            add(&value.text, None, false, value, reading, mounts);
+        }
+        return;
+    };
     let is_path = host.prefix().starts_with(['/', '.', '~']) || host.prefix().is_empty();
     if !is_path || host.is_empty() {
         return;

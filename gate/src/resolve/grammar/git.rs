@@ -103,6 +103,12 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
     if subcommand.and_then(Field::exact) == Some("config") {
         read_config(own, carried);
     }
+    if matches!(subcommand.and_then(Field::exact), Some("bisect" | "submodule"))
+        && let Some(first) = own.first()
+        && !first.text.is_exact()
+    {
+        reading.doubts.push(Doubt::Subcommand(first.text.display().into(), first.site));
+    }
     if subcommand.and_then(Field::exact) == Some("bisect")
         && let [run, first, ..] = own
         && run.exact() == Some("run")
@@ -286,6 +292,11 @@ fn read_config(words: &[Field], carried: &mut Vec<Carried>) {
     };
     for pair in operands.windows(2) {
         let [key, value] = pair else { continue };
+        if key.text.has_unknown() {
+            // Some settings are commands.
+            let text = value.text.clone();
+            carried.push(program(Language::Shell, text, CodePlace::Helper, value.site));
+        }
         let Some(name) = key.exact().filter(|name| name.contains('.')) else { continue };
         let name = name.to_ascii_lowercase();
         if name.starts_with("alias.") {
