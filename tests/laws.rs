@@ -414,16 +414,10 @@ fn plain_words(text: &str) -> Vec<(usize, usize, String)> {
 const FORGETFUL: &[&str] = &[
     // `-d "$BODY"` sends a file where the value begins with `@`, `curl "$URL"` reads one where it begins
     // with `file:`.
-    "curl ",
-    // A revision names a file of a commit where it holds a colon.
-    "git show",
-    "git log",
+    "curl ", // A revision names a file of a commit where it holds a colon.
+    "git show", "git log",
     // An operand is a package of the module, or a file anywhere.
     "go run",
-    // A path inside a container leads out of it where a directory of the host is mounted there, and a
-    // program of the container may be any.
-    "docker run",
-    "docker exec",
 ];
 
 /// A case of the corpus with one of its words as the value of a variable, and that value.

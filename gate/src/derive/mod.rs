@@ -120,16 +120,24 @@ impl<'a> Deriver<'a> {
         self.secrets(index, from);
     }
 
-    /// What a command does inside a container is left out, but for what leaves nothing of it.
+    /// What a command does inside a container is left out, but for what leaves nothing of it, and that
+    /// it is not known which program it is.
     fn contain(&mut self, from: usize) {
         let found = self.facts.split_off(from);
         let ruins = |fact: &Fact| match (fact.kind, &fact.object) {
             (EffectKind::Format, _) => true,
             (EffectKind::Delete, Object::Path(path)) => {
-                fact.recursive == Truth::Yes && self.paths.is_tree(path)
+                let any = path.text.has_unknown() && path.text.prefix().is_empty();
+                fact.recursive == Truth::Yes && (any || self.paths.is_tree(path))
             }
             _ => false,
         };
+        let unknown = |fact: &&Fact| {
+            fact.kind == EffectKind::Execute
+                && matches!(&fact.object, Object::Name(name) if !name.is_exact())
+        };
+        let unnamed = found.iter().find(unknown).cloned();
+        self.facts.extend(unnamed);
         let lost = found.into_iter().find(ruins);
         if let Some(fact) = lost {
             let name = match &fact.object {

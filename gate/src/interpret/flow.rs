@@ -313,6 +313,10 @@ impl Runner<'_> {
             Operator::Append | Operator::AppendAndError => EffectKind::Append,
             _ => EffectKind::Write,
         };
+        // What the shell says where the file cannot be opened goes where errors go by now.
+        if matches!(self.state.descriptor(2), Target::Capture(_)) && !is_sink(&field.text) {
+            self.emit(2, &Text::unknown(Unknown::Output));
+        }
         let site = self.site(redirection.span);
         self.trace.accesses.push(Access {
             kind,
