@@ -229,14 +229,13 @@ impl Runner<'_> {
         match outer {
             Some((true, pipe @ Target::Capture(_))) => self.state.descriptors.insert(1, pipe),
             Some((false, Target::Input(pipe))) => {
-                if let (Some(mut text), Stream::Text(more)) =
-                    (self.inputs.get(pipe).cloned(), self.stdin())
+                if self.state.descriptor(0) != Target::Input(pipe)
+                    && let Some(mut text) = self.inputs.get(pipe).cloned()
+                    && let Stream::Text(more) = self.stdin()
                 {
-                    if self.state.descriptor(0) != Target::Input(pipe) {
-                        append(&mut text, &more, self.limits.value_bytes);
-                        let both = self.input(text);
-                        self.state.descriptors.insert(0, Target::Input(both));
-                    }
+                    append(&mut text, &more, self.limits.value_bytes);
+                    let both = self.input(text);
+                    self.state.descriptors.insert(0, Target::Input(both));
                 }
             }
             _ => {}

@@ -47,7 +47,7 @@ fn runs_otherwise(text: &str) -> bool {
                 _ => false,
             }
         });
-    let elements = text.contains("=(") && text.contains("[");
+    let elements = text.contains("=(") && text.contains('[');
     let whole = text.contains('$') && text.contains("-c");
     let tied = ["path=", "functions[", "aliases["].iter().any(|name| text.contains(name));
     shares || elements || whole || tied || echoes_escapes(text)

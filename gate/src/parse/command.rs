@@ -106,7 +106,7 @@ impl Reader<'_> {
 
     fn parenthesis(&mut self, start: usize) -> CommandKind {
         if self.peek() == Some(b'(')
-            && !self.posix
+            && !self.dialect.posix
             && let Some(word) = self.arithmetic(start)
         {
             return CommandKind::Arithmetic(Box::new(word));

@@ -224,7 +224,7 @@ impl Reader<'_> {
             if keyword == "!" && next == Some(b'(') && self.extglob {
                 return None;
             }
-            let reserved = !(self.posix && FOREIGN.contains(&keyword));
+            let reserved = !(self.dialect.posix && FOREIGN.contains(&keyword));
             (reserved && next.is_none_or(is_metacharacter)).then_some((keyword, behind))
         })
     }
@@ -365,7 +365,7 @@ impl Reader<'_> {
             }
             _ => return None,
         };
-        if self.strict && first == b'&' {
+        if self.dialect.strict && first == b'&' {
             return None;
         }
         let process = matches!(self.peek(), Some(b'<' | b'>')) && self.nth(1) == Some(b'(');

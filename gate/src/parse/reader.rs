@@ -136,8 +136,7 @@ pub(super) struct Reader<'t> {
     pub(super) place: Place,
     pub(super) limits: &'t Limits,
     pub(super) extglob: bool,
-    pub(super) posix: bool,
-    pub(super) strict: bool,
+    pub(super) dialect: Dialect,
     pub(super) depth: usize,
     /// Number of `$(` and `<(` that are open.
     pub(super) substitutions: usize,
@@ -176,8 +175,7 @@ impl<'t> Reader<'t> {
             place: Place::Shift(0),
             limits,
             extglob: dialect.extglob,
-            posix: dialect.posix,
-            strict: dialect.strict,
+            dialect,
             depth: dialect.depth,
             substitutions: 0,
             keeps_last_backslash: false,
@@ -206,12 +204,7 @@ impl<'t> Reader<'t> {
     where
         't: 'u,
     {
-        let dialect = Dialect {
-            extglob: self.extglob,
-            posix: self.posix,
-            strict: self.strict,
-            depth: self.depth,
-        };
+        let dialect = Dialect { extglob: self.extglob, depth: self.depth, ..self.dialect };
         let mut reader = Reader::new(text, self.limits, dialect);
         reader.place = place;
         reader.rereads = self.rereads;

@@ -344,7 +344,7 @@ impl Reader<'_> {
     fn begins_expansion(&self, context: Context) -> bool {
         match self.nth(1) {
             Some(b'(' | b'[' | b'{' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => true,
-            Some(b'\'' | b'"') => context == Context::Plain && !self.strict,
+            Some(b'\'' | b'"') => context == Context::Plain && !self.dialect.strict,
             Some(byte) => continues_name(byte),
             None => false,
         }
