@@ -290,6 +290,9 @@ impl Look<'_> {
         }
         for (index, word) in simple.words.iter().enumerate() {
             let first = index == 0;
+            if first && self.zsh && begins_with(word, '{') {
+                self.note("`{` before a command", word.span);
+            }
             if first && self.zsh {
                 let name = plain(word).unwrap_or_default();
                 let digits = name.trim_start_matches(|c: char| c.is_ascii_digit());
