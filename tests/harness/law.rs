@@ -273,6 +273,12 @@ pub fn fits(text: &Text, word: &str) -> bool {
     if fit_pieces(text.pieces(), word) {
         return true;
     }
+    // Where no name could be made up, nothing stands in its place.
+    let fresh = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Fresh));
+    let behind = text.pieces().iter().rposition(fresh).and_then(|at| text.pieces().get(at + 1..));
+    if behind.is_some_and(|behind| fit_pieces(behind, word)) {
+        return true;
+    }
     // What a search finds lies below a directory or directly in it: `./…/x` stands for `./x`, too.
     let found = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Found));
     text.pieces().iter().any(found)

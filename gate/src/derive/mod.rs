@@ -6,6 +6,7 @@
 pub mod host;
 mod link;
 pub mod path;
+mod plain;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -144,7 +145,11 @@ impl<'a> Deriver<'a> {
                 Object::Path(path) => path.text.clone(),
                 _ => Text::empty(),
             };
-            self.facts.push(Fact { kind: EffectKind::Destroy, object: Object::Name(name), ..fact });
+            self.facts.push(Fact {
+                kind: EffectKind::Destroy,
+                object: Object::Name(name),
+                ..fact
+            });
         }
     }
 
@@ -205,7 +210,12 @@ impl<'a> Deriver<'a> {
             if actor.dry && !deed.kind.is_passive() {
                 continue;
             }
-            for object in objects {
+            for mut object in objects {
+                if let Object::Path(path) = &mut object
+                    && self.are_generated(&path.text, &deed.names, &actor)
+                {
+                    path.places.raise(Place::Generated, Truth::Yes);
+                }
                 self.facts.push(Fact {
                     kind: deed.kind,
                     object,
@@ -217,6 +227,21 @@ impl<'a> Deriver<'a> {
                 });
             }
         }
+    }
+
+    /// Whether all that is reached below a path, by these names, is made again by tools.
+    fn are_generated(&self, path: &Text, names: &[Text], actor: &Actor<'_>) -> bool {
+        let made = |name: &Text| {
+            let below = path
+                .clone()
+                .concat(&Text::literal("/"))
+                .concat(&Text::unknown(Unknown::Listed))
+                .concat(&Text::literal("/"))
+                .concat(name);
+            let object = self.paths.object(&below, &actor.directories);
+            object.places.get(Place::Generated) == Truth::Yes
+        };
+        !names.is_empty() && !path.has_unknown() && names.iter().all(made)
     }
 
     /// The program itself, where it is given by a path or not known.
@@ -232,6 +257,7 @@ impl<'a> Deriver<'a> {
                 language: Language::Shell,
                 place: CodePlace::Value,
                 known: false,
+                plain: false,
                 network: Truth::Yes,
             };
             self.push(actor, EffectKind::Execute, object, Truth::Yes, word.site);
@@ -314,6 +340,7 @@ impl<'a> Deriver<'a> {
                     language: Language::Other,
                     place: CodePlace::Variable,
                     known: value.is_exact(),
+                    plain: false,
                     network: Truth::No,
                 };
                 self.push(actor, EffectKind::Execute, object, Truth::Yes, actor.invocation.site);
@@ -719,6 +746,7 @@ impl<'a> Deriver<'a> {
                 language: code.language,
                 place: code.place,
                 known: code.text.is_exact(),
+                plain: self.is_plain(code),
                 network: Truth::from(code.is_from_network()),
             },
             recursive: Truth::No,
@@ -727,6 +755,34 @@ impl<'a> Deriver<'a> {
             invocation: code.invocation,
             site: code.site,
         });
+    }
+
+    /// Whether code only computes and prints.
+    fn is_plain(&self, code: &CodeUse) -> bool {
+        let invocation = code.invocation.and_then(|index| self.trace.invocations.get(index));
+        let Some(own) = invocation else { return false };
+        let root = own.utility.and_then(|id| self.catalog.root(id));
+        let Some(text) = code.text.exact() else { return false };
+        let inputs = match code.language {
+            // A name of a file may be a command to Perl: `id|`.
+            Language::Perl => own.reading.operands.iter().all(|operand| {
+                let begin = operand.text.prefix();
+                let end = operand.text.pieces().last();
+                let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_');
+                begin.starts_with(named)
+                    && !operand.text.has_unknown()
+                    && matches!(end, Some(Piece::Literal(end)) if end.ends_with(named))
+            }),
+            // Further code is read from the input.
+            _ => !own
+                .reading
+                .options
+                .iter()
+                .any(|used| matches!(used.name.as_str(), "-i" | "--interactive" | "-m")),
+        };
+        inputs
+            && root
+                .is_some_and(|utility| plain::is_plain(code.language, text, &utility.plain_words))
     }
 
     fn path(&self, text: &Text, directories: &[Text]) -> Object {
@@ -1015,6 +1071,7 @@ fn helper(actor: &Actor<'_>) -> Object {
         language: actor.utilities.iter().find_map(|u| u.language).unwrap_or(Language::Other),
         place: CodePlace::Helper,
         known: false,
+        plain: false,
         network: Truth::No,
     }
 }

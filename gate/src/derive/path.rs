@@ -33,6 +33,9 @@ pub struct Known {
     sensitive_paths: Vec<Route<'static>>,
     harmless_endings: Patterns,
     generated: Vec<String>,
+    generated_endings: Patterns,
+    /// Files and directories that every program may read.
+    public: Vec<Route<'static>>,
     control: Vec<Route<'static>>,
     pub(super) protected_branches: Vec<String>,
 }
@@ -75,6 +78,8 @@ impl Known {
             sensitive_paths: paths(&knowledge.sensitive_paths),
             harmless_endings: endings(&knowledge.harmless_endings),
             generated: knowledge.generated.clone(),
+            generated_endings: endings(&knowledge.generated_endings),
+            public: globs(&knowledge.public),
             control: globs(&knowledge.control),
             protected_branches: knowledge.protected_branches.clone(),
         }
@@ -145,7 +150,9 @@ impl<'a> Paths<'a> {
             return object;
         }
         let mut generated = Truth::Yes;
-        object.named = Truth::from(!text.has_unknown());
+        // A pattern stands for other names where the new directory could not be made.
+        let astray = text.has_glob() && directories.iter().any(is_fresh);
+        object.named = Truth::from(is_named(text) && !astray);
         for directory in directories {
             let walk = walk(text, Some(directory));
             let shown = walk.show();
@@ -155,7 +162,15 @@ impl<'a> Paths<'a> {
             object.resolved.push(shown);
             let mut places = self.places(&walk);
             generated = generated.and(places.get(Place::Generated));
-            object.sensitive = object.sensitive.or(self.sensitive(&walk));
+            let sensitive = if is_fresh(text) || is_fresh(directory) {
+                // Letters that are made up spell nothing.
+                let (text, directory) = (made_up(text), made_up(directory));
+                self.sensitive(&self::walk(&text, Some(&directory)))
+            } else {
+                self.sensitive(&walk)
+            };
+            object.sensitive = object.sensitive.or(sensitive);
+            object.spelled = object.spelled.or(sensitive.and(self.spelled(&walk)));
             let (everything, in_root) = self.everything(&walk);
             object.everything_below.join(&everything);
             if in_root {
@@ -288,6 +303,9 @@ impl<'a> Paths<'a> {
                 inner = inner.max(Some(root.len()));
             }
         }
+        for glob in &self.known.public {
+            places.raise(Place::Public, covers(walk.open, path, glob));
+        }
         let harmless = self.harmless_device(walk);
         places.raise(Place::HarmlessDevice, harmless);
         if harmless != Truth::Yes {
@@ -323,10 +341,14 @@ impl<'a> Paths<'a> {
 
     /// Places inside a workspace: what is generated, and what runs something later.
     fn inside(&self, walk: &Walk<'_>, rest: &[Part<'_>], places: &mut Places) {
+        let last = walk.tail.as_ref().or_else(|| rest.last());
         let generated = rest
             .iter()
             .chain(walk.tail.as_ref())
-            .any(|part| self.known.generated.iter().any(|name| component::is(part, name)));
+            .any(|part| self.known.generated.iter().any(|name| component::is(part, name)))
+            || last.is_some_and(|last| {
+                self.known.generated_endings.are_spelled_by(last) == Truth::Yes
+            });
         places.raise(Place::Generated, Truth::from(generated));
         for glob in &self.known.control {
             places.raise(Place::Control, covers(walk.open, rest, glob));
@@ -455,6 +477,22 @@ impl<'a> Paths<'a> {
         truth
     }
 
+    /// Whether it says more than a pattern that any name fits in a directory that holds no secrets.
+    fn spelled(&self, walk: &Walk<'_>) -> Truth {
+        let Some((last, parents)) = walk.components.split_last() else { return Truth::No };
+        let hidden = matches!(last, Part::Mixed(text) if text.prefix().starts_with('.'));
+        if walk.floating || walk.open || hidden || component::is_everything(last) != Truth::Yes {
+            return Truth::Yes;
+        }
+        let known = self.known;
+        parents.iter().fold(Truth::No, |truth, parent| {
+            truth
+                .or(known.sensitive_names.are_spelled_by(parent))
+                .or(known.sensitive_endings.are_spelled_by(parent))
+                .or(known.sensitive_globs.are_spelled_by(parent))
+        })
+    }
+
     /// The places below which the path stands for every name; and whether it is a pattern directly
     /// in a root directory.
     fn everything(&self, walk: &Walk<'_>) -> (Places, bool) {
@@ -495,9 +533,13 @@ impl<'a> Paths<'a> {
         if !text.has_unknown() {
             return Truth::No;
         }
+        // Where a name could not be made up, nothing stands in its place.
+        let fresh = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Fresh));
+        let made = text.pieces().iter().rposition(fresh).map_or(0, |at| at + 1);
         let emptied: Text = text
             .pieces()
             .iter()
+            .skip(made)
             .filter(|piece| !matches!(piece, Piece::Unknown(_)))
             .cloned()
             .collect();
@@ -534,6 +576,30 @@ impl Walk<'_> {
         }
         out
     }
+}
+
+fn is_fresh(text: &Text) -> bool {
+    text.pieces().contains(&Piece::Unknown(Unknown::Fresh))
+}
+
+/// The text with some letters for those that are made up.
+fn made_up(text: &Text) -> Text {
+    text.pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Unknown(Unknown::Fresh) => Piece::Literal("x".into()),
+            other => other.clone(),
+        })
+        .collect()
+}
+
+/// Whether nothing in a text is unknown but letters that were made up for a new name, with no
+/// pattern below it.
+fn is_named(text: &Text) -> bool {
+    let fresh = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Fresh));
+    let told =
+        text.pieces().iter().all(|piece| !matches!(piece, Piece::Unknown(_)) || fresh(piece));
+    told && !(text.has_glob() && text.pieces().iter().any(fresh))
 }
 
 /// Resolves a path lexically against a directory, where it is relative and there is one.

@@ -528,6 +528,7 @@ impl Runner<'_> {
             .get(index)
             .filter(|own| !own.shadowed)
             .and_then(|own| names::printed(&name, &own.argv, &own.reading, input.text()));
+        let told = told.or_else(|| self.top_level(call));
         if let Some(text) = told.or_else(|| self.produced(&name, &call.fields, input)) {
             return text;
         }
@@ -589,6 +590,18 @@ impl Runner<'_> {
             };
             self.trace.codes.push(code);
         }
+    }
+
+    /// What `git rev-parse --show-toplevel` prints in a workspace root that is a repository: where it
+    /// lies, or nothing.
+    fn top_level(&self, call: &Call) -> Option<Text> {
+        let words = ["git", "rev-parse", "--show-toplevel"];
+        let asks = call.fields.len() == words.len()
+            && call.fields.iter().zip(words).all(|(field, word)| field.exact() == Some(word));
+        let [directory] = self.state.directories.as_slice() else { return None };
+        let directory = directory.exact().filter(|_| asks && self.context.branch.is_some())?;
+        let root = self.context.workspaces.iter().any(|root| root == directory);
+        root.then(|| Text::unknown(Unknown::Plain).concat(&Text::literal("\n")))
     }
 
     /// Whether a builtin prints the variables of the shell.

@@ -663,7 +663,8 @@ fn join_directories(mine: &mut List<Text>, theirs: &[Text]) {
 
 /// `path` as it counts from `directory`, lexically normalised where both are known.
 pub(super) fn join_path(directory: &Text, path: &Text) -> Text {
-    if path.prefix().starts_with('/') || matches!(path.pieces().first(), Some(Piece::Unknown(_))) {
+    let floats = matches!(path.pieces().first(), Some(Piece::Unknown(cause)) if !cause.is_below());
+    if path.prefix().starts_with('/') || floats {
         return normalize(path);
     }
     if path.is_empty() {

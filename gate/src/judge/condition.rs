@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::judge::{Scene, is_reader};
+use crate::judge::{Scene, is_reader, makes_new};
 use crate::model::component::{self, Part, Pattern};
 use crate::model::fact::{EffectKind, Fact, Object, PathObject, Places};
 use crate::model::rule::{CodeCondition, Condition, PathCondition, SubstitutionCondition};
@@ -10,7 +10,7 @@ use crate::model::script::{Gap, GapCause};
 use crate::model::span::{Site, SourceId};
 use crate::model::trace::{Invocation, Setting, SubstitutionUse};
 use crate::model::utility::VariableClass;
-use crate::model::value::{Piece, Text, Truth};
+use crate::model::value::{Field, Piece, Text, Truth, Unknown};
 
 /// What a condition is asked about.
 #[derive(Clone, Copy, Debug)]
@@ -185,6 +185,11 @@ pub fn holds(condition: &Condition, subject: &Subject<'_>, scene: &Scene<'_>) ->
             })
             .into(),
         Condition::Option(names) => invocation.map_or(Truth::No, |own| own.reading.has_any(names)),
+        Condition::Source(globs) => invocation.map_or(Truth::No, |own| {
+            let sources = own.reading.operands.split_last().map_or(&[][..], |(_, sources)| sources);
+            let fits = |operand: &Field| tail_matches(&operand.text, globs);
+            sources.iter().map(fits).fold(Truth::No, Truth::or)
+        }),
         Condition::Via(names) => {
             invocation.is_some_and(|own| own.via.iter().any(|via| names.iter().any(|name| name == via))).into()
         }
@@ -237,7 +242,22 @@ fn path_is(wanted: &PathCondition, path: &PathObject) -> Truth {
         .and(wanted_is(wanted.sensitive, path.sensitive))
         .and(wanted_is(wanted.emptied, path.emptied))
         .and(wanted_is(wanted.named, path.named))
+        .and(wanted_is(wanted.spelled, path.spelled))
+        .and(wanted_is(wanted.fresh, Truth::from(is_fresh(path))))
+        .and(wanted_is(wanted.told, Truth::from(is_told(path))))
+        .and(wanted_is(wanted.pattern, Truth::from(path.text.has_glob())))
         .and(globs)
+}
+
+/// Whether nothing is unknown in a path, and in the directories it counts from.
+fn is_told(path: &PathObject) -> bool {
+    !path.text.has_unknown() && !path.resolved.iter().any(Text::has_unknown)
+}
+
+/// Whether letters of a path are made up for a new name.
+fn is_fresh(path: &PathObject) -> bool {
+    path.text.pieces().contains(&Piece::Unknown(Unknown::Fresh))
+        || path.resolved.iter().any(|text| text.pieces().contains(&Piece::Unknown(Unknown::Fresh)))
 }
 
 /// Whether the end of a path fits one of the globs, component by component.
@@ -308,11 +328,12 @@ fn any_glob(text: &Text, globs: &[String]) -> Truth {
 }
 
 fn code_is(wanted: &CodeCondition, object: &Object) -> Truth {
-    let Object::Code { language, place, known, network } = object else { return Truth::No };
+    let Object::Code { language, place, known, plain, network } = object else { return Truth::No };
     let language = wanted.language.is_empty() || wanted.language.contains(language);
     let place = wanted.place.is_empty() || wanted.place.contains(place);
     Truth::from(language && place)
         .and(wanted_is(wanted.known, Truth::from(*known)))
+        .and(wanted_is(wanted.plain, Truth::from(*plain)))
         .and(wanted_is(wanted.network, *network))
 }
 
@@ -322,7 +343,7 @@ fn substitution_is(
     scene: &Scene<'_>,
 ) -> Truth {
     let (from, to) = own.invocations;
-    let readers = || (from..to).all(|index| is_reader(scene, index));
+    let readers = || (from..to).all(|index| is_reader(scene, index) || makes_new(scene, index));
     let readers = match wanted.readers {
         None => Truth::Yes,
         Some(_) => wanted_is(wanted.readers, Truth::from(readers())),

@@ -43,6 +43,24 @@ pub fn is_reader(scene: &Scene<'_>, index: usize) -> bool {
             .all(|fact| fact.kind.is_passive() || is_passive(scene, fact))
 }
 
+/// Whether all that an invocation of the trace does is to make something new below a temporary
+/// directory, under a name that nothing has yet (`mktemp`).
+pub fn makes_new(scene: &Scene<'_>, index: usize) -> bool {
+    let Some(own) = scene.trace.invocations.get(index) else { return false };
+    own.name.as_deref() == Some("mktemp")
+        && is_known_reader(scene, own)
+        && scene.facts.iter().filter(|fact| fact.invocation == Some(index)).all(|fact| match &fact
+            .object
+        {
+            Object::Path(path) => path
+                .places
+                .iter()
+                .all(|(place, _)| matches!(place, Place::Temporary | Place::Workspace)),
+            Object::None => fact.kind == EffectKind::Create,
+            _ => false,
+        })
+}
+
 fn is_known_reader(scene: &Scene<'_>, invocation: &Invocation) -> bool {
     let program = invocation.name.as_deref().unwrap_or_default();
     let entry = invocation.utility.and_then(|id| scene.catalog.get(id));

@@ -101,6 +101,7 @@ fn interest(condition: &Condition) -> Interest {
         Condition::Utility(_)
         | Condition::Subcommand(_)
         | Condition::Option(_)
+        | Condition::Source(_)
         | Condition::Via(_)
         | Condition::Scope(_)
         | Condition::Shadowed => Interest(effects().0 | Interest::other(Other::Invocation).0),

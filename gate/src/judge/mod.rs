@@ -23,7 +23,7 @@ use crate::model::utility::Catalog;
 use crate::model::value::{Arity, Text, Truth};
 use crate::model::verdict::{Decision, Reason, Verdict};
 
-pub use crate::judge::harmless::is_reader;
+pub use crate::judge::harmless::{is_reader, makes_new};
 
 /// Reasons a verdict holds at most; the worst are kept.
 const REASONS: usize = 64;

@@ -32,6 +32,8 @@ pub(super) struct PlacesEntry {
     sensitive_directories: Vec<String>,
     harmless_endings: Vec<String>,
     generated: Vec<String>,
+    generated_endings: Vec<String>,
+    public: Vec<String>,
     control: Vec<String>,
     protected_branches: Vec<String>,
 }
@@ -90,6 +92,7 @@ pub(super) fn add_places(
         ("temporary", &entry.temporary),
         ("home_parents", &entry.home_parents),
         ("harmless_devices", &entry.harmless_devices),
+        ("public", &entry.public),
     ] {
         if let Some(path) = list.iter().find(|path| !path.starts_with('/')) {
             return Err(LoadError::Value {
@@ -112,6 +115,9 @@ pub(super) fn add_places(
     knowledge.sensitive_directories.extend(entry.sensitive_directories);
     knowledge.harmless_endings.extend(entry.harmless_endings);
     knowledge.generated.extend(entry.generated);
+    knowledge.generated_endings.extend(entry.generated_endings);
+    let public = entry.public.iter().map(|path| path.trim_start_matches('/').to_owned());
+    knowledge.public.extend(public);
     knowledge.control.extend(entry.control);
     knowledge.protected_branches.extend(entry.protected_branches);
     Ok(())

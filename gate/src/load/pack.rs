@@ -224,6 +224,7 @@ pack_fields!(Utility {
     closed,
     requires_subcommand,
     code_files,
+    plain_words,
 } not { index });
 pack_fields!(OptionSpec { names, value, kind, effects, language });
 pack_fields!(OperandSpec { place, kind, effects, when, unless, at_least });
@@ -259,8 +260,19 @@ pack_fields!(Rule { id, label, maybe, why, doubt, instead, source, condition }
     not { hits, unsure, misses });
 pack_fields!(Labels { specs });
 pack_fields!(LabelSpec { name, detail, meaning, yes, maybe });
-pack_fields!(PathCondition { place, everything, sensitive, emptied, named, glob });
-pack_fields!(CodeCondition { language, place, known, network });
+pack_fields!(PathCondition {
+    place,
+    everything,
+    sensitive,
+    emptied,
+    named,
+    spelled,
+    fresh,
+    told,
+    pattern,
+    glob
+});
+pack_fields!(CodeCondition { language, place, known, plain, network });
 pack_fields!(SubstitutionCondition { readers, known, decides });
 pack_fields!(Knowledge {
     system,
@@ -275,6 +287,8 @@ pack_fields!(Knowledge {
     sensitive_directories,
     harmless_endings,
     generated,
+    generated_endings,
+    public,
     control,
     protected_branches,
 });
@@ -337,4 +351,5 @@ pack_variants!(Condition {
     21 Bomb,
     22 Setting(class),
     23 Preset(preset),
+    24 Source(globs),
 });

@@ -89,6 +89,7 @@ struct ConditionEntry {
     utility: Option<Names>,
     subcommand: Option<Names>,
     option: Option<Names>,
+    source: Option<Names>,
     via: Option<Names>,
     scope: Option<Names>,
     shadowed: Option<bool>,
@@ -111,6 +112,10 @@ struct PathEntry {
     sensitive: Option<bool>,
     emptied: Option<bool>,
     named: Option<bool>,
+    spelled: Option<bool>,
+    fresh: Option<bool>,
+    told: Option<bool>,
+    pattern: Option<bool>,
     glob: Option<Names>,
 }
 
@@ -126,6 +131,7 @@ struct CodeEntry {
     language: Option<Names>,
     place: Option<Names>,
     known: Option<bool>,
+    plain: Option<bool>,
     network: Option<bool>,
 }
 
@@ -299,6 +305,7 @@ impl At<'_> {
                 language: choose!(self, Language, "language", &names(&code.language)),
                 place: choose!(self, CodePlace, "place", &names(&code.place)),
                 known: code.known,
+                plain: code.plain,
                 network: code.network,
             }));
         }
@@ -314,6 +321,9 @@ impl At<'_> {
         }
         if let Some(names) = &entry.option {
             parts.push(Condition::Option(names.all().to_vec()));
+        }
+        if let Some(globs) = &entry.source {
+            parts.push(Condition::Source(globs.all().to_vec()));
         }
         if let Some(names) = &entry.via {
             parts.push(Condition::Via(names.all().to_vec()));
@@ -375,6 +385,10 @@ impl At<'_> {
             sensitive: entry.sensitive,
             emptied: entry.emptied,
             named: entry.named,
+            spelled: entry.spelled,
+            fresh: entry.fresh,
+            told: entry.told,
+            pattern: entry.pattern,
             glob: names(&entry.glob),
         }))
     }

@@ -116,6 +116,8 @@ struct UtilityEntry {
     #[serde(default)]
     code_files: Vec<String>,
     #[serde(default)]
+    plain_words: Vec<String>,
+    #[serde(default)]
     reads: Vec<ReadsEntry>,
     #[serde(default)]
     answers: Vec<AnswersEntry>,
@@ -467,6 +469,7 @@ fn check(
         closed: !entry.open.unwrap_or_else(|| above.is_some_and(|utility| !utility.closed)),
         requires_subcommand: entry.requires_subcommand,
         code_files: entry.code_files,
+        plain_words: entry.plain_words,
         options,
     })
 }

@@ -94,8 +94,8 @@ pub enum Preset {
     /// For agents' hooks and people: what is known to be harmless does not ask.
     #[default]
     Hook,
-    /// For the Desiide service: every live substitution, every `rm` and every path below a
-    /// temporary directory asks.
+    /// For the Desiide service: every live substitution, every `rm`, every job, all code outside files
+    /// and every path out of the workspace asks.
     Protocol,
 }
 

@@ -182,12 +182,14 @@ named! {
         Control = "control",
         /// A directory or file that tools regenerate, by a literal name inside the workspace.
         Generated = "generated",
+        /// A file of the system that holds no secret and that any program may read.
+        Public = "public",
     }
 }
 
 /// Which places a path is in, each with its truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Places([Truth; 14]);
+pub struct Places([Truth; 15]);
 
 impl Places {
     /// Whether the path is in `place`.
@@ -235,6 +237,8 @@ pub struct PathObject {
     pub places: Places,
     /// Whether its name says that it holds secrets.
     pub sensitive: Truth,
+    /// Whether it is so by more than a pattern that any name fits (`docs/*`).
+    pub spelled: Truth,
     /// Whether it stands for every name directly below one of its places (`/tmp/*`, `*` in the
     /// workspace root), or may.
     pub everything_below: Places,
@@ -279,6 +283,8 @@ pub enum Object {
         place: CodePlace,
         /// Whether all of it is known (a known shell script is also interpreted).
         known: bool,
+        /// Whether all its words are among those that its language needs to compute and print.
+        plain: bool,
         /// Whether it came over the network.
         network: Truth,
     },

@@ -68,6 +68,8 @@ pub enum Condition {
     Subcommand(Vec<String>),
     /// One of these options was given.
     Option(Vec<String>),
+    /// The end of an operand but the last matches one of these globs.
+    Source(Vec<String>),
     /// The invocation is inside one of these wrappers or carriers.
     Via(Vec<String>),
     /// The invocation runs in one of these scopes.
@@ -102,6 +104,14 @@ pub struct PathCondition {
     pub emptied: Option<bool>,
     /// Whether it names what it means: no unknown part, no pattern directly in a root directory.
     pub named: Option<bool>,
+    /// Whether it is taken for one that holds secrets by more than a pattern that any name fits.
+    pub spelled: Option<bool>,
+    /// Whether letters of it are made up for a new name (`mktemp`).
+    pub fresh: Option<bool>,
+    /// Whether nothing in it is unknown; a pattern is known.
+    pub told: Option<bool>,
+    /// Whether it is a pattern.
+    pub pattern: Option<bool>,
     /// One of its last components matches one of these globs.
     pub glob: Vec<String>,
 }
@@ -115,6 +125,8 @@ pub struct CodeCondition {
     pub place: Vec<CodePlace>,
     /// Whether all of it is known.
     pub known: Option<bool>,
+    /// Whether all its words are among those that its language needs to compute and print.
+    pub plain: Option<bool>,
     /// Whether some of it came over the network.
     pub network: Option<bool>,
 }
@@ -228,6 +240,10 @@ pub struct Knowledge {
     pub harmless_endings: Vec<String>,
     /// Names of what tools regenerate.
     pub generated: Vec<String>,
+    /// Endings of names of what tools regenerate.
+    pub generated_endings: Vec<String>,
+    /// Globs of absolute paths that hold no secret and that any program may read.
+    pub public: Vec<String>,
     /// Globs of files inside a workspace that run something later, relative to its root.
     pub control: Vec<String>,
     /// Globs of protected branches.

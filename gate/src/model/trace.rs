@@ -183,6 +183,8 @@ pub struct Deed {
     pub certain: Truth,
     /// Where it shows.
     pub site: Site,
+    /// The names that it reaches below its path; empty where it is any name.
+    pub names: Vec<Text>,
 }
 
 /// What a [`Deed`] is about.

@@ -55,6 +55,8 @@ pub struct Utility {
     pub requires_subcommand: bool,
     /// Globs of the names of files in the project whose code it runs.
     pub code_files: Vec<String>,
+    /// Words of its language with which code can only compute and print.
+    pub plain_words: Vec<String>,
     /// Where options stand by their names.
     pub index: OptionIndex,
 }

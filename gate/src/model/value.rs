@@ -183,6 +183,8 @@ pub enum Unknown {
     /// A word of letters, digits and a few signs that begins with a letter or a digit and is no path
     /// that leads away: a revision, a branch, a date.
     Plain,
+    /// Letters of a name that is made up so that nothing has it yet (`mktemp`).
+    Fresh,
     /// Values of several branches or passes that were joined.
     Joined,
     /// A limit was reached.
@@ -202,7 +204,7 @@ impl Unknown {
 
     /// Whether, as a path, it leads to something below the current directory.
     pub const fn is_below(&self) -> bool {
-        matches!(self, Self::Found | Self::Listed | Self::Plain)
+        matches!(self, Self::Found | Self::Listed | Self::Plain | Self::Fresh)
     }
 
     /// A phrase for a person, e.g. ``the value of `DIR` ``.
@@ -217,6 +219,7 @@ impl Unknown {
             Self::Item => "the names another program passes on".into(),
             Self::Found | Self::Listed => "the names a search finds".into(),
             Self::Plain => "which word a lookup prints".into(),
+            Self::Fresh => "which name is made up".into(),
             Self::Joined => "which of several values holds".into(),
             Self::Limit => "a value past a limit of the analysis".into(),
             Self::NotModelled(what) => format!("what {what} gives"),

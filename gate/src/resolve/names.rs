@@ -45,6 +45,7 @@ impl Call<'_> {
             "date" | "gdate" => self.date(),
             "uname" | "hostname" | "whoami" | "arch" => Some(line(Piece::Unknown(Unknown::Plain))),
             "id" => self.id(),
+            "mktemp" | "gmktemp" => self.mktemp(),
             "basename" | "dirname" => self.part(),
             "cut" => self.cut(),
             "sed" | "gsed" => self.sed(),
@@ -609,6 +610,42 @@ impl Call<'_> {
                         && !word.contains(char::is_whitespace)
                 }) || matches!(operand.text.pieces(), [Piece::Unknown(Unknown::Plain)])
             })
+    }
+
+    /// The path of a file or directory that is made: the template with other letters for the last
+    /// run of `X`, below `/tmp` where there is no template or it is told to be put there.
+    fn mktemp(&self) -> Option<Text> {
+        if !self.only(&["-d", "-q", "-t", "-p", "--tmpdir", "--suffix", "-u", "--dry-run"]) {
+            return None;
+        }
+        let option = |name: &str| self.reading.options.iter().find(|used| used.name == name);
+        let value = |name: &str| option(name).and_then(|used| used.value.as_ref());
+        let directory = match value("-p").or_else(|| value("--tmpdir")) {
+            Some(directory) => Some(directory.exact()?.to_owned()),
+            None if option("-t").is_some() || option("--tmpdir").is_some() => Some("/tmp".into()),
+            None => None,
+        };
+        let (directory, template) = match self.reading.operands.as_slice() {
+            [] => (Some(directory.unwrap_or_else(|| "/tmp".into())), "tmp.XXXXXXXXXX"),
+            [only] => (directory, only.exact()?),
+            _ => return None,
+        };
+        let end = template.trim_end_matches(|c: char| c != 'X').len();
+        let (made, suffix) = template.split_at_checked(end)?;
+        let stem = made.trim_end_matches('X');
+        let mut text = Text::empty();
+        if let Some(directory) = directory {
+            text.push_str(&directory);
+            text.push_str("/");
+        }
+        text.push_str(stem);
+        text.push(Piece::Unknown(Unknown::Fresh));
+        text.push_str(suffix);
+        if let Some(suffix) = value("--suffix") {
+            text.push_str(suffix.exact()?);
+        }
+        text.push_str("\n");
+        (made.len() > stem.len() || suffix.is_empty()).then_some(text)
     }
 
     /// One count of standard input.

@@ -535,7 +535,7 @@ impl<'a> Reader<'a> {
     /// Notes that a word whose first character is not known may be an option.
     fn doubt_start(&mut self, field: &Field) {
         let may = match field.text.pieces().first() {
-            Some(Piece::Unknown(Unknown::Plain)) => false,
+            Some(Piece::Unknown(Unknown::Plain | Unknown::Fresh)) => false,
             Some(Piece::Unknown(Unknown::Found | Unknown::Listed | Unknown::Arithmetic)) => {
                 self.is_dangerous()
             }

@@ -4,7 +4,7 @@
 use crate::model::fact::{CodePlace, EffectKind};
 use crate::model::trace::{Carried, DeedObject, Reading};
 use crate::model::utility::Language;
-use crate::model::value::Text;
+use crate::model::value::{Piece, Text, Truth};
 use crate::resolve::grammar::Scene;
 use crate::resolve::grammar::code::codes;
 use crate::resolve::grammar::words::{deed, known, on_text, program, script};
@@ -35,6 +35,13 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
                     reading.deeds.push(on_text(EffectKind::Read, path, code.site));
                 }
             }
+        }
+        if matches!(code.text.pieces(), [Piece::Unknown(_), ..]) {
+            // It may be one that reads them.
+            let object = DeedObject::Name(Text::literal("environment"));
+            let mut shown = deed(EffectKind::Disclose, object, code.site);
+            shown.certain = Truth::Maybe;
+            reading.deeds.push(shown);
         }
         for name in variables(&text, is_yq).into_iter().take(CALLS) {
             if name.as_deref().is_none_or(|name| scene.catalog.is_secret_variable(name)) {

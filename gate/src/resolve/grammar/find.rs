@@ -151,7 +151,7 @@ pub(super) fn read(words: &[Field], reading: &mut Reading, carried: &mut Vec<Car
         match action {
             Action::Delete(word) => {
                 for start in &starts {
-                    delete(start, word, reading);
+                    delete(start, word, &names, reading);
                 }
             }
             Action::Run(inner, in_directory) => {
@@ -186,8 +186,9 @@ fn begins_expression(word: &Field) -> bool {
     word.text.prefix().starts_with('-') || matches!(word.exact(), Some("(" | ")" | "!" | ","))
 }
 
-fn delete(start: &Field, word: &Field, reading: &mut Reading) {
+fn delete(start: &Field, word: &Field, names: &[Text], reading: &mut Reading) {
     let mut deed = on_text(EffectKind::Delete, start.text.clone(), word.site);
+    deed.names = names.to_vec();
     deed.recursive = Truth::Yes;
     reading.deeds.push(deed);
 }

@@ -278,7 +278,15 @@ pub(super) fn plain_words(text: &Text, site: Site) -> Option<Vec<Field>> {
 
 /// A deed that certainly happens.
 pub(super) fn deed(kind: EffectKind, object: DeedObject, site: Site) -> Deed {
-    Deed { kind, object, recursive: Truth::No, force: Truth::No, certain: Truth::Yes, site }
+    Deed {
+        kind,
+        object,
+        recursive: Truth::No,
+        force: Truth::No,
+        certain: Truth::Yes,
+        site,
+        names: Vec::new(),
+    }
 }
 
 /// A deed on a path.
