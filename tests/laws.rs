@@ -230,7 +230,7 @@ const WRAPPINGS: &[&str] = &[
     "if false; then :; else {}\nfi",
     "while :; do {}\ndone",
     "for i in 1; do {}\ndone",
-    "f() { {}\n}; f",
+    "wrapped() { {}\n}; wrapped",
     "true && {}",
     "false || {}",
     "true; {}",
@@ -290,6 +290,10 @@ fn no_wrapping_makes_a_verdict_milder() {
             let Some(wrapping) = WRAPPINGS.get((at * 5 + step * 11) % WRAPPINGS.len()) else {
                 continue;
             };
+            // A trap that is set while the one for the end runs is not run any more.
+            if *wrapping == "trap {q} EXIT" && case.command.contains("EXIT") {
+                continue;
+            }
             let single = !case.command.contains(['\n', ';', '&', '|', '#'])
                 && !case.command.trim_start().starts_with(['!', '{', '(']);
             // What a trap sets for the end of the shell is not run any more.

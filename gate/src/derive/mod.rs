@@ -19,7 +19,7 @@ use crate::model::span::Site;
 use crate::model::trace::{Access, CodeUse, DeedObject, Doubt, Invocation, OptionUse, Trace};
 use crate::model::utility::{
     CarryScope, Catalog, EffectObject, EffectSpec, Grammar, Language, OperandPlace, OperandSpec,
-    OptionSpec, Output, Utility, ValueKind, VariableClass,
+    OptionSpec, Output, Utility, UtilityId, ValueKind, VariableClass,
 };
 use crate::model::value::{Arity, Field, List, Piece, Text, Truth, Unknown};
 
@@ -376,9 +376,38 @@ impl<'a> Deriver<'a> {
     fn unresolved(&mut self, actor: &Actor<'_>) {
         let carries = actor.utilities.iter().any(|utility| !utility.carries.is_empty());
         let finds = actor.utilities.iter().any(|utility| utility.grammar == Some(Grammar::Find));
+        // Whether a word begins the name of a sub-command of several words.
+        let begins = |level: usize, word: &str| {
+            let names = |id: &UtilityId| {
+                self.catalog.get(*id).is_some_and(|below| {
+                    let mut names = std::iter::once(&below.name).chain(&below.aliases);
+                    names.any(|name| {
+                        name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
+                    })
+                })
+            };
+            actor.utilities.get(level).is_some_and(|utility| utility.subcommands.iter().any(names))
+        };
+        // The first word may be a sub-command by itself, too (`yarn config`, `yarn config set`).
+        let words = &actor.invocation.argv;
+        if let Some(operand) = actor.invocation.reading.operands.first()
+            && !operand.text.is_exact()
+            && let Some(at) = words.iter().position(|word| word.site == operand.site)
+            && let Some(before) = at.checked_sub(1).and_then(|at| words.get(at))
+            && before.exact().is_some_and(|word| begins(1, word))
+        {
+            let object = Object::Name(operand.text.clone());
+            self.push(actor, EffectKind::Execute, object, Truth::Yes, operand.site);
+        }
         for doubt in &actor.invocation.reading.doubts {
             let (site, is_option) = match doubt {
-                Doubt::Subcommand(_, site) => (*site, false),
+                Doubt::Subcommand(word, site) => {
+                    let next = words.iter().skip_while(|word| word.site != *site).nth(1);
+                    match next.filter(|next| !next.text.is_exact() && begins(0, word)) {
+                        Some(next) => (next.site, false),
+                        None => (*site, false),
+                    }
+                }
                 // To find, every word of its expression is an option.
                 Doubt::Word(site) if finds => (*site, false),
                 Doubt::Word(site) if carries => (*site, true),
