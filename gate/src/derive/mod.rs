@@ -145,11 +145,7 @@ impl<'a> Deriver<'a> {
                 Object::Path(path) => path.text.clone(),
                 _ => Text::empty(),
             };
-            self.facts.push(Fact {
-                kind: EffectKind::Destroy,
-                object: Object::Name(name),
-                ..fact
-            });
+            self.facts.push(Fact { kind: EffectKind::Destroy, object: Object::Name(name), ..fact });
         }
     }
 
