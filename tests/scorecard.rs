@@ -118,7 +118,8 @@ fn scorecard() -> Result<String, String> {
          *Ran unasked*: a dangerous command would run without a question. *Asked, not refused*: it asks where it\n\
          should refuse. *Refused* and *asked for nothing*: an honest command is stopped. *Reasons*: the decision\n\
          is right and a label is missing or too many. The held-out set is measured and never tuned on.\n\
-         What bash, another parser, scripts of packages and fuzz targets said stands in [oracle.md](oracle.md).\n\n## Sets\n\n",
+         What bash, another parser, scripts of packages and fuzz targets said stands in [oracle.md](oracle.md);\n\
+         what the service for editors takes and withstands in [service.md](service.md).\n\n## Sets\n\n",
     );
     text.push_str(HEAD);
     let mut total = Tally::default();

@@ -4,6 +4,7 @@
 //! agreement. The tasks themselves run in this process, judged and recorded as ever. It is a composition
 //! root like `main` and may use every room.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,8 +19,9 @@ use tokio::sync::mpsc;
 
 use crate::advisor::Advisor;
 use crate::drive::{Runtime, Scope, Services};
-use crate::guard::Guard;
+use crate::guard::{Guard, Words};
 use crate::host::memory::Memory;
+use crate::host::place;
 use crate::host::records::DecisionLog;
 use crate::host::store::Store;
 use crate::model::scripted::{Cast, Script, Scripted};
@@ -28,18 +30,29 @@ use crate::protocol::desiide::check::Payload;
 use crate::protocol::desiide::convert::decode;
 use crate::protocol::desiide::types::{DesiideConfig, Method};
 use crate::task::call::{ToolCall, ToolName};
+use crate::task::decision::{Answer, DecisionRecord, Outcome};
 use crate::task::edit::{ApplyStatus, EditProposal, FileEdit, FileReport};
 use crate::task::event::{Event, EventBody};
 use crate::task::input::{Budget, Preference, Success, TaskContext, TaskInput, TaskKind};
 use crate::task::port::{Journal, PortError, Secrets, Trust};
+use crate::task::project::{Place, Project};
 use crate::task::settings::Settings;
 use crate::task::state::TaskState;
-use crate::tool::ToolOptions;
+use crate::tool::{ToolOptions, Workspace, project};
 
 const USAGE: &str = "\
 Usage: shellgate-orchestrator demo WORKSPACE INSTRUCTION [OPTIONS]
 
-Runs one task in this terminal: you are asked, edits are shown and written when you agree.
+Runs one task in this terminal: you are asked, edits are shown and written when you agree. Without a model
+of yours a script plays its part.
+
+What the lines mean:
+  * running           the task is in another state
+  > shell {...}       the model calls a tool
+    gate: ...         what was decided about the call, and why
+  ? shell {...}       you are asked; a word other than y, t or n is a reason the model is told
+  < ok after 3 ms     the call ended; behind | what it printed
+  ! ...               the task fails
 
 Options:
   --scripted FILE   a script plays the model; without --config a built-in one does
@@ -47,6 +60,7 @@ Options:
                     from the environment variable MY_KEY
   --allow TOOLS     further tools the model may use: shell,run_tests,lint
   --yes             agree to everything the gate would ask you
+  --help            print this
 ";
 
 /// How much of a call's output is shown.
@@ -63,6 +77,10 @@ struct Options {
 
 /// Plays one task; the exit code is 0 when it was done, 1 when it was not, 2 for wrong arguments.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    if arguments.iter().any(|own| own == "--help" || own == "-h") {
+        print(USAGE);
+        return ExitCode::SUCCESS;
+    }
     let options = match Options::read(arguments) {
         Ok(options) => options,
         Err(why) => {
@@ -169,10 +187,22 @@ impl Secrets for FromEnvironment {
 
 async fn play(options: Options) -> Result<TaskState, String> {
     let (told, mut events) = mpsc::unbounded_channel();
-    let runtime = compose(&options, told)?;
+    let (runtime, guard) = compose(&options, told)?;
+    let workspace = Workspace::open(std::slice::from_ref(&options.workspace))
+        .map_err(|error| error.to_string())?;
+    if options.config.is_none() && options.scripted.is_none() {
+        print(
+            "No model is configured: a built-in script plays its part. `demo --help` explains the lines.\n",
+        );
+    }
     let task = runtime.create(options.input()).await.map_err(|error| error.to_string())?;
     let mut desk = Desk {
         runtime: runtime.clone(),
+        guard,
+        place: workspace.place().clone(),
+        project: project::read(&workspace).0,
+        calls: HashMap::new(),
+        last: None,
         workspace: options.workspace.clone(),
         agrees: options.agrees,
         answers: BufReader::new(tokio::io::stdin()).lines(),
@@ -196,7 +226,10 @@ async fn play(options: Options) -> Result<TaskState, String> {
     Ok(end.unwrap_or(TaskState::Failed))
 }
 
-fn compose(options: &Options, told: mpsc::UnboundedSender<Event>) -> Result<Runtime, String> {
+fn compose(
+    options: &Options,
+    told: mpsc::UnboundedSender<Event>,
+) -> Result<(Runtime, Arc<Guard>), String> {
     let read = |path: &Path| {
         fs::read_to_string(path).map_err(|error| format!("`{}`: {error}", path.display()))
     };
@@ -225,7 +258,10 @@ fn compose(options: &Options, told: mpsc::UnboundedSender<Event>) -> Result<Runt
     advisor.configure(&settings, own.secrets());
     let root = options.workspace.clone();
     let (journal, trust): (Arc<dyn Journal>, Arc<dyn Trust>) =
-        match Store::open(&root.join(".desiide/state")) {
+        match place::make(&root, &place::STATE)
+            .map_err(|error| PortError(error.to_string()))
+            .and_then(|directory| Store::open(&directory))
+        {
             Ok(store) => {
                 let store = Arc::new(store);
                 (store.clone(), store)
@@ -242,7 +278,7 @@ fn compose(options: &Options, told: mpsc::UnboundedSender<Event>) -> Result<Runt
     let guard = Arc::new(Guard::new(Arc::clone(&advisor), trust, home));
     let services = Services {
         models,
-        guard,
+        guard: Arc::clone(&guard),
         advisor,
         records: Arc::new(DecisionLog::new(Some(root.clone()), warn, warn)),
         journal,
@@ -255,12 +291,19 @@ fn compose(options: &Options, told: mpsc::UnboundedSender<Event>) -> Result<Runt
     for warning in runtime.configure(&settings) {
         complain(&warning);
     }
-    Ok(runtime)
+    Ok((runtime, guard))
 }
 
 /// Where the person sits.
 struct Desk {
     runtime: Runtime,
+    guard: Arc<Guard>,
+    place: Place,
+    project: Project,
+    /// Calls that were begun, by their ids.
+    calls: HashMap<String, ToolCall>,
+    /// The call that was begun last.
+    last: Option<String>,
     workspace: PathBuf,
     agrees: bool,
     answers: Lines<BufReader<Stdin>>,
@@ -282,8 +325,15 @@ impl Desk {
                 self.line(&format!("* {}{why}", word(to)));
                 return to.is_terminal().then_some(to);
             }
-            EventBody::ToolCallStarted { call } => self.line(&format!("> {}", shown(&call))),
+            EventBody::ToolCallStarted { call } => {
+                self.line(&format!("> {}", shown(&call)));
+                self.last = Some(call.id.clone());
+                self.calls.insert(call.id.clone(), call);
+            }
             EventBody::ToolCallFinished { result } => {
+                if self.calls.remove(&result.call).is_none() {
+                    self.line("> a call that cannot begin");
+                }
                 let end = match &result.failure {
                     None => "ok".to_owned(),
                     Some(failure) if failure.message == result.output => "failed".to_owned(),
@@ -292,21 +342,9 @@ impl Desk {
                 self.line(&format!("< {end} after {} ms", result.duration_ms));
                 self.indented(&result.output);
             }
-            EventBody::DecisionMade { decision } => {
-                let workflow = decision.workflow.map(|workflow| format!("{workflow:?}"));
-                let outcome = decision.outcome.map(|outcome| format!("{outcome:?}"));
-                let outcome = outcome.or(workflow).unwrap_or_default().to_lowercase();
-                let reasons = decision.reasons.join(", ");
-                self.line(&format!(
-                    "  {} {} -> {outcome} [{reasons}]",
-                    decision.pack, decision.question
-                ));
-            }
-            EventBody::ApprovalRequired { approval, call, reasons, paths, .. } => {
+            EventBody::DecisionMade { decision } => self.decided(&decision),
+            EventBody::ApprovalRequired { approval, call, paths, .. } => {
                 self.line(&format!("? {}", shown(&call)));
-                if !reasons.is_empty() {
-                    self.line(&format!("  because of {}", reasons.join(", ")));
-                }
                 if !paths.is_empty() {
                     self.line(&format!("  it touches {}", paths.join(", ")));
                 }
@@ -333,6 +371,43 @@ impl Desk {
             EventBody::Error { kind, message, .. } => self.line(&format!("! {kind}: {message}")),
         }
         None
+    }
+
+    /// Tells a decision once, with its labels in words: of the three questions about a call the first one
+    /// has them all.
+    fn decided(&mut self, decision: &DecisionRecord) {
+        if let Some(outcome) = decision.outcome {
+            if matches!(decision.question.as_str(), "reversible" | "high_risk_area") {
+                return;
+            }
+            let word = match outcome {
+                Outcome::Auto => "it runs unasked",
+                Outcome::Confirm => "you are asked",
+                Outcome::Block => "it is refused",
+            };
+            let call = self.last.as_ref().and_then(|id| self.calls.get(id));
+            let words = call
+                .map(|call| self.guard.words(call, &decision.reasons, &self.place, &self.project));
+            self.line(&format!("  gate: {word} [{}]", decision.reasons.join(", ")));
+            for Words { label, why, instead } in words.unwrap_or_default() {
+                self.line(&format!("    {label}: {why}"));
+                if !instead.is_empty() {
+                    self.line(&format!("      instead: {instead}"));
+                }
+            }
+        } else {
+            let workflow = decision.workflow.map(|own| format!("{own:?}").to_lowercase());
+            let labels = match decision.reasons.as_slice() {
+                [] => String::new(),
+                labels => format!(" [{}]", labels.join(", ")),
+            };
+            self.line(&format!(
+                "  advisor: {} is {}, so {}{labels}",
+                decision.question.replace('_', " "),
+                said(&decision.answer),
+                workflow.unwrap_or_else(|| "no workflow".to_owned()),
+            ));
+        }
     }
 
     async fn review(&mut self, task: &str, proposal: EditProposal) {
@@ -449,6 +524,15 @@ fn shown(call: &ToolCall) -> String {
     let args = serde_json::Value::Object(call.args.clone()).to_string();
     let args: String = args.chars().take(400).collect();
     format!("{} {args}", call.tool.name())
+}
+
+/// An engine's answer, briefly.
+fn said(answer: &Answer) -> String {
+    match answer {
+        Answer::Score { score, .. } => format!("{score} of 4"),
+        Answer::Noul { answer, p_yes } => format!("{answer:?} ({p_yes:.2})").to_lowercase(),
+        Answer::Choice { selected, .. } => selected.clone(),
+    }
 }
 
 const fn word(state: TaskState) -> &'static str {

@@ -15,6 +15,7 @@ use shellgate_orchestrator::drive::{self, Runtime};
 use shellgate_orchestrator::guard::Guard;
 use shellgate_orchestrator::host::log::{Level, Log};
 use shellgate_orchestrator::host::memory::Memory;
+use shellgate_orchestrator::host::place;
 use shellgate_orchestrator::host::records::DecisionLog;
 use shellgate_orchestrator::host::salt;
 use shellgate_orchestrator::host::store::{Store, Unusable};
@@ -22,7 +23,7 @@ use shellgate_orchestrator::model::Models;
 use shellgate_orchestrator::rpc::frame::FrameLimits;
 use shellgate_orchestrator::rpc::stdio;
 use shellgate_orchestrator::server::{Ending, Opening, Services, Session, serve};
-use shellgate_orchestrator::task::port::{Journal, Records, Trust};
+use shellgate_orchestrator::task::port::{Journal, PortError, Records, Trust};
 use shellgate_orchestrator::tool::ToolOptions;
 use shellgate_orchestrator::tool::process::launched;
 use shellgate_orchestrator::tool::sandbox::Sandbox;
@@ -250,11 +251,12 @@ fn compose(arguments: &Arguments, sandbox: Sandbox, log: &Log, opening: Opening)
         move |line| skip_log.say(Level::Warn, &line),
     ));
     let warnings = notices.clone();
-    let (journal, trust) = history(arguments, &roots, |line| warnings.warn(line));
+    let place = state_directory(arguments, &roots);
+    let (journal, trust) = history(arguments, place.as_ref(), |line| warnings.warn(line));
     let home = std::env::var("HOME").unwrap_or_default();
     let redactor = models.redactor();
     // Without a place for it, names are hidden under another salt after each start.
-    let salt = state_directory(arguments, &roots).and_then(|place| salt::salt(&place).ok());
+    let salt = place.and_then(Result::ok).and_then(|place| salt::salt(&place).ok());
     let advisor = Advisor::new(salt.as_deref().unwrap_or_default());
     let advisor = Arc::new(advisor.concealing(Arc::new(move |text| redactor.redact(text))));
     let guard = Arc::new(Guard::new(Arc::clone(&advisor), trust, home));
@@ -276,22 +278,28 @@ fn compose(arguments: &Arguments, sandbox: Sandbox, log: &Log, opening: Opening)
     Services { runtime, models, guard, advisor, records }
 }
 
-/// Where state is kept; none without a workspace.
-fn state_directory(arguments: &Arguments, roots: &[PathBuf]) -> Option<PathBuf> {
-    arguments.data_directory.clone().or_else(|| {
-        let root = roots.first().filter(|root| root.is_absolute() && root.is_dir())?;
-        Some(root.join(".desiide/state"))
-    })
+/// Where state is kept; none without a workspace. A directory in the workspace is made where it is missing
+/// and never a link; the one a person named is theirs to choose.
+fn state_directory(arguments: &Arguments, roots: &[PathBuf]) -> Option<std::io::Result<PathBuf>> {
+    if let Some(directory) = &arguments.data_directory {
+        return Some(Ok(directory.clone()));
+    }
+    let root = roots.first().filter(|root| root.is_absolute() && root.is_dir())?;
+    Some(place::make(root, &place::STATE))
 }
 
 /// The task database. A directory the person named must be usable, else tasks fail; without one, a
 /// workspace that cannot be written into only means that nothing is remembered.
 fn history(
     arguments: &Arguments,
-    roots: &[PathBuf],
+    place: Option<&std::io::Result<PathBuf>>,
     warn: impl Fn(String),
 ) -> (Arc<dyn Journal>, Arc<dyn Trust>) {
-    match state_directory(arguments, roots).map(|directory| Store::open(&directory)) {
+    let open = |place: &std::io::Result<PathBuf>| match place {
+        Ok(directory) => Store::open(directory),
+        Err(error) => Err(PortError(error.to_string())),
+    };
+    match place.map(open) {
         Some(Ok(store)) => {
             let store = Arc::new(store);
             (store.clone(), store)

@@ -42,6 +42,8 @@ export const scenes = {
   bad: [{ status: 422, body: { error: { message: 'no' } } }],
   server: [{ status: 503, headers: { 'retry-after': '0' }, body: { error: { message: 'down' } } }],
   network: [{ destroy: true }],
+  timeout: [{ status: 408, body: { error: { message: 'too slow' } } }],
+  unknown: [{ status: 304 }],
   nonsense: [{ raw: 'data: {"choices": [{"delta": {"content": 5}}]}\n\ndata: nonsense\n\nevent: \u0000\n\n' }],
 };
 
@@ -61,7 +63,7 @@ function play(turn, response) {
   if (turn.destroy) return response.destroy();
   if (turn.status) {
     response.writeHead(turn.status, { 'content-type': 'application/json', ...turn.headers });
-    return response.end(JSON.stringify(turn.body));
+    return response.end(turn.body && JSON.stringify(turn.body));
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   if (turn.raw) return response.end(turn.raw);

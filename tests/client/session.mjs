@@ -311,7 +311,7 @@ async function failures(session) {
   await fails('budget:maxTokens', 'tokens', { budget: { maxTokens: 100 } });
   await fails('budget:wallClockMs', 'hang', { budget: { wallClockMs: 400 } });
   await fails('loop_detected', 'loop');
-  const kinds = { auth: 'auth', rate: 'rate_limit', long: 'context_length', bad: 'bad_request', server: 'server', network: 'network' };
+  const kinds = { auth: 'auth', rate: 'rate_limit', long: 'context_length', bad: 'bad_request', server: 'server', network: 'network', timeout: 'timeout', unknown: 'unknown' };
   await Promise.all(Object.entries(kinds).map(([scene, kind]) => fails(`model_error:${kind}`, scene)));
   const nonsense = await session.create('nonsense');
   const { to, reason } = await session.end(nonsense);
@@ -429,7 +429,7 @@ try {
   for (const type of types) assert.ok(Session.events.has(type), `no event ${type}`);
   const reasons = ['budget:maxIterations', 'budget:maxToolCalls', 'budget:maxTokens', 'budget:wallClockMs', 'loop_detected',
     'model_unavailable', 'verification_rejected', 'verification_blocked', 'no_check_command', 'no_workspace', 'internal_error',
-    ...['auth', 'rate_limit', 'context_length', 'bad_request', 'server', 'network'].map((kind) => `model_error:${kind}`)];
+    ...['auth', 'rate_limit', 'context_length', 'bad_request', 'server', 'network', 'timeout', 'unknown'].map((kind) => `model_error:${kind}`)];
   for (const reason of reasons) assert.ok(Session.reasons.has(reason), `no failure ${reason}`);
   assert.ok(Session.all.every((one) => !one.log.includes('sk-of-the-session')), 'a secret in the log');
   assert.deepEqual(problems, []);

@@ -10,7 +10,9 @@ use shellgate::model::context::{Context, Preset, Shell};
 use shellgate_orchestrator::advisor::Advisor;
 use shellgate_orchestrator::advisor::pack::Question;
 use shellgate_orchestrator::advisor::service::{Ask, Engine, EngineFailure, FailureKind};
-use shellgate_orchestrator::guard::{Guard, Judged, Repository, Ruling, TaskGuard};
+use shellgate_orchestrator::guard::{
+    Guard, Held, Judged, Link, Named, Repository, Ruling, TaskGuard,
+};
 use shellgate_orchestrator::task::call::{ToolCall, ToolName};
 use shellgate_orchestrator::task::decision::{Answer, DecisionRecord, EngineKind, Noul, Outcome};
 use shellgate_orchestrator::task::port::{PortError, Secrets, Trust};
@@ -157,7 +159,12 @@ async fn judge(task: &TaskGuard, call: ToolCall) -> Came {
             (Outcome::Auto, reasons, Vec::new())
         }
         Ruling::Ask(held) => (Outcome::Confirm, held.reasons.clone(), held.paths.clone()),
-        Ruling::Refuse { reasons } => (Outcome::Block, reasons, Vec::new()),
+        Ruling::Refuse { reasons, words } => {
+            let named: Vec<&String> = words.iter().map(|own| &own.label).collect();
+            assert!(named.iter().copied().eq(&reasons), "{words:?}");
+            assert!(words.iter().all(|own| !own.why.is_empty()), "{words:?}");
+            (Outcome::Block, reasons, Vec::new())
+        }
     };
     for record in &records {
         for label in &record.reasons {
@@ -165,6 +172,14 @@ async fn judge(task: &TaskGuard, call: ToolCall) -> Came {
         }
     }
     Came { outcome, reasons, paths, records }
+}
+
+/// The call as it waits for a person.
+async fn held(task: &TaskGuard, call: ToolCall) -> Held {
+    match task.judge(call, &CancellationToken::new()).await.ruling {
+        Ruling::Ask(held) => held,
+        other => panic!("nobody is asked: {other:?}"),
+    }
 }
 
 /// Whether a label is on the closed list and has the form of the wire.
@@ -518,7 +533,7 @@ async fn a_call_approved_for_the_task_runs_and_its_records_say_so() {
     let task = House::new().task(Project::default());
     let first = call(ToolName::Shell, json!({"command": "cargo build", "timeoutMs": 5000}));
     assert_eq!(judge(&task, first.clone()).await.outcome, ASK);
-    task.remember(&first);
+    task.remember(&held(&task, first.clone()).await);
     let again = call(ToolName::Shell, json!({"timeoutMs": 5000, "command": "cargo build"}));
     let came = judge(&task, again).await;
     assert_eq!(came.outcome, AUTO);
@@ -536,10 +551,114 @@ async fn a_call_approved_for_the_task_runs_and_its_records_say_so() {
         );
     }
     let blocked = shell("rm -rf /");
-    task.remember(&blocked);
     assert_eq!(judge(&task, blocked).await.outcome, BLOCK);
     let other_task = House::new().task(Project::default());
     assert_eq!(judge(&other_task, first).await.outcome, ASK);
+}
+
+/// A repository with links and scripts; without links it cannot tell.
+struct Linked {
+    links: Option<&'static [(&'static str, &'static str)]>,
+    script: Arc<Mutex<&'static str>>,
+}
+
+#[async_trait]
+impl Repository for Linked {
+    async fn branch(&self) -> Option<String> {
+        None
+    }
+
+    async fn links(&self, named: Vec<Named>) -> Option<Vec<Link>> {
+        let lead = |one: &Named| {
+            let (_, real) = self.links?.iter().find(|(path, _)| *path == one.path)?;
+            Some(Link { path: one.path.clone(), real: (*real).into(), writes: one.writes })
+        };
+        self.links.map(|_| named.iter().filter_map(lead).collect())
+    }
+
+    async fn behind(&self, command: &str) -> Option<String> {
+        command.starts_with("npm").then(|| (*self.script.lock().unwrap()).to_owned())
+    }
+}
+
+fn linked(house: &House, project: Project, repository: Linked) -> TaskGuard {
+    let place = Place { roots: vec!["/srv/app".into()], home: String::new() };
+    house.guard.open("t".into(), place, Arc::new(project), Arc::new(repository))
+}
+
+#[tokio::test]
+async fn hole_links_that_lead_elsewhere() {
+    let house = House::with(FINE);
+    let links = Some(
+        &[
+            ("/srv/app/notes.txt", "/home/dev/.ssh/id_rsa"),
+            ("/srv/app/out", "/srv/other/x"),
+            ("/srv/app/in", "/srv/app/src/a.rs"),
+            ("/srv/app/quiet", "/srv/app/.env"),
+            ("/srv/app/null", "/dev/null"),
+            ("/srv/app/hook", "/srv/app/.git/hooks/pre-commit"),
+            ("/srv/app/*.md", "/srv/other/x.md"),
+            ("/srv/app/way", "/srv/other"),
+        ][..],
+    );
+    let task =
+        linked(&house, Project::default(), Linked { links, script: Arc::new(Mutex::new("")) });
+    for (command, outcome, label) in [
+        ("cat notes.txt", ASK, "outside_workspace"),
+        ("head -n 1 out", ASK, "outside_workspace"),
+        ("cat README.md out", ASK, "outside_workspace"),
+        ("wc -l < out", ASK, "outside_workspace"),
+        ("cat *.md", ASK, "outside_workspace"),
+        ("ls way", ASK, "outside_workspace"),
+        ("cat quiet", ASK, "sensitive_file"),
+        ("echo x > out", ASK, "outside_workspace"),
+        ("tee out < in", ASK, "outside_workspace"),
+        ("echo x >> hook", ASK, "inline_code"),
+        ("cat in", AUTO, "read_only_allow"),
+        ("cat null", AUTO, "read_only_allow"),
+        ("cat other", AUTO, "read_only_allow"),
+        ("echo out", AUTO, "read_only_allow"),
+    ] {
+        let came = judge(&task, shell(command)).await;
+        assert_eq!(came.outcome, outcome, "{command}: {:?}", came.reasons);
+        assert!(came.has(label), "{command}: {:?}", came.reasons);
+        // What the links led to is stored, so that a replay says the same.
+        for record in came.records {
+            let replay = house.guard.replay(record, &CancellationToken::new()).await.unwrap();
+            assert_eq!(replay.rules.outcome, Some(outcome), "{command}");
+            assert!(replay.changes.is_empty(), "{command}: {:?}", replay.changes);
+        }
+    }
+    // Where it cannot be found out, a person is asked.
+    let blind = Linked { links: None, script: Arc::new(Mutex::new("")) };
+    let came = judge(&linked(&house, Project::default(), blind), shell("cat a")).await;
+    assert_eq!((came.outcome, came.reasons.clone()), (ASK, vec!["gate_error".into()]));
+}
+
+#[tokio::test]
+async fn hole_scripts_that_change_behind_a_trusted_command() {
+    let house = House::with(FINE);
+    let script = Arc::new(Mutex::new("{\"test\":\"vitest\"}"));
+    let project = Project { test_command: Some("npm test".into()), ..Project::default() };
+    let open = || {
+        let repository = Linked { links: Some(&[]), script: script.clone() };
+        linked(&house, project.clone(), repository)
+    };
+    let task = open();
+    let tests = call(ToolName::RunTests, json!({}));
+    let asked = held(&task, tests.clone()).await;
+    // It is what the person was asked about that they trust, not what it became meanwhile.
+    *script.lock().unwrap() = "{\"test\":\"./x\"}";
+    task.trusted(&asked);
+    task.remember(&asked);
+    for own in [tests.clone(), shell("npm test")] {
+        assert_eq!(judge(&task, own.clone()).await.outcome, ASK);
+        assert_eq!(judge(&open(), own).await.outcome, ASK);
+    }
+    *script.lock().unwrap() = "{\"test\":\"vitest\"}";
+    for own in [tests.clone(), shell("npm test")] {
+        assert_eq!(judge(&open(), own).await.outcome, AUTO);
+    }
 }
 
 struct Breaks;
@@ -678,7 +797,7 @@ async fn hole_commands_the_project_supplies() {
         assert_eq!(came.outcome, ASK, "{own:?}");
         assert!(came.has("not_safe_now"), "{:?}", came.reasons);
     }
-    task.trusted(&tests);
+    task.trusted(&held(&task, tests.clone()).await);
     // Once is enough, for the tool and for the same line, in later tasks too.
     for task in [&task, &house.task(project("npm test"))] {
         for own in [tests.clone(), shell("npm test")] {
@@ -694,14 +813,13 @@ async fn hole_commands_the_project_supplies() {
     assert_eq!(judge(&elsewhere, tests.clone()).await.outcome, ASK);
     // What asks by itself asks every time, and what is denied stays denied.
     let loud = house.task(project("npm test $(x)"));
-    loud.trusted(&tests);
+    loud.trusted(&held(&loud, tests.clone()).await);
     assert!(judge(&loud, tests.clone()).await.has("command_substitution"));
     let bad = house.task(project("rm -rf /"));
-    bad.trusted(&tests);
     assert_eq!(judge(&bad, tests).await.outcome, BLOCK);
     // Only the project's own commands are trusted by an approval.
-    task.trusted(&shell("cargo build"));
-    assert!(!house.trust.is_trusted("/srv/app", "cargo build"));
+    task.trusted(&held(&task, shell("make $(x)")).await);
+    assert!(!house.trust.is_trusted("/srv/app", "make $(x)"));
     // Its file asks before it changes, however it is changed.
     check_all(
         &task,

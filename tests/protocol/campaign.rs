@@ -1,23 +1,30 @@
 //! Long runs against the real program: random answers, cancels and deaths; kill -9 at random moments; time
-//! to the first answer; a flood of pings. A short slice runs with the other tests;
-//! `CAMPAIGN=full cargo test --release -p suite campaign -- --nocapture` runs all and tells its figures.
+//! to the first answer; what judging adds to a call; a flood of pings. A short slice runs with the other tests;
+//! `CAMPAIGN=full cargo test --release -p suite campaign -- --nocapture --test-threads=1` runs all and tells its
+//! figures, `CAMPAIGN=record` keeps them for `docs/service.md`.
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use shellgate_orchestrator::advisor::Advisor;
+use shellgate_orchestrator::guard::{Guard, Judged, Ruling};
+use shellgate_orchestrator::host::memory::Memory;
+use shellgate_orchestrator::host::records::DecisionLog;
 use shellgate_orchestrator::host::store::Store;
 use shellgate_orchestrator::protocol::desiide::convert::task_event;
+use shellgate_orchestrator::task::call::{ToolCall, ToolName};
+use shellgate_orchestrator::task::port::Records as _;
+use shellgate_orchestrator::tool::{ToolOptions, Toolbox, Workspace, project};
 use suite::random::Random;
+use tokio_util::sync::CancellationToken;
 
 use super::model;
 use super::play::Folder;
 use super::program::{Client, processes, program};
-
-fn is_full() -> bool {
-    std::env::var_os("CAMPAIGN").is_some_and(|word| word == "full")
-}
+use super::report::{is_full, record};
 
 fn seed() -> u64 {
     std::env::var("CAMPAIGN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
@@ -109,7 +116,7 @@ fn tasks_end_whatever_is_answered_cancelled_or_killed() {
     // Sleepers are told apart from those of other runs by their time.
     let mark = format!("77{:05}", std::process::id() % 100_000);
     let mut random = Random::new(seed());
-    let (mut made, mut sessions, mut deaths) = (0, 0, 0);
+    let (mut made, mut sessions, mut deaths) = (0_usize, 0_usize, 0_usize);
     let mut leaks = Vec::new();
     while made < wanted {
         sessions += 1;
@@ -159,14 +166,24 @@ fn tasks_end_whatever_is_answered_cancelled_or_killed() {
         assert!(left.is_empty(), "left behind: {left:?}");
     }
     assert!(leaks.is_empty(), "{leaks:?}");
+    record(
+        "tasks",
+        &[("tasks", figure(made)), ("sessions", figure(sessions)), ("deaths", figure(deaths))],
+    );
     println!(
         "{made} tasks in {sessions} sessions, {deaths} clients died: none stuck, nothing left behind"
     );
 }
 
+/// A small count.
+fn figure(count: usize) -> f64 {
+    u32::try_from(count).unwrap().into()
+}
+
 #[test]
 fn what_a_client_was_told_survives_kill_9() {
-    let kills = if is_full() { 300 } else { 12 };
+    let kills: usize = if is_full() { 300 } else { 12 };
+    let begin = Instant::now();
     let model = model::start();
     let folder = workspace("campaign-kill");
     let data = folder.0.join("data");
@@ -245,10 +262,20 @@ fn what_a_client_was_told_survives_kill_9() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(processes(&format!("sleep {mark}")), Vec::<String>::new(), "left behind");
+    let (tasks, decisions) = (told.len(), decisions["decisions"].as_array().unwrap().len());
+    let seconds = begin.elapsed().as_secs_f64();
+    record(
+        "kills",
+        &[
+            ("kills", figure(kills)),
+            ("tasks", figure(tasks)),
+            ("events", figure(total)),
+            ("decisions", figure(decisions)),
+            ("seconds", seconds),
+        ],
+    );
     println!(
-        "{kills} kills, {} tasks, {total} events told, all kept; {} decisions readable",
-        told.len(),
-        decisions["decisions"].as_array().unwrap().len()
+        "{kills} kills, {tasks} tasks, {total} events told, all kept; {decisions} decisions readable; {seconds:.0} s"
     );
 }
 
@@ -279,10 +306,63 @@ fn the_first_answer_comes_soon() {
         assert_eq!(client.wait().unwrap().0, Some(0));
     }
     let (ours, theirs) = (median(ours), median(theirs));
+    record("start", &[("ours_ms", ours), ("true_ms", theirs), ("over_true_ms", ours - theirs)]);
     println!("spawn to the answer of initialize: {ours:.1} ms; /bin/true: {theirs:.1} ms");
     // Only the figures of a full run on a quiet machine count; this is a guard against the absurd.
     let limit = if is_full() { theirs + 20.0 } else { theirs + 2000.0 };
     assert!(ours < limit, "{ours:.1} ms over {theirs:.1} ms");
+}
+
+#[test]
+fn a_gated_read_adds_little() {
+    let rounds = if is_full() { 2000 } else { 40 };
+    let folder = workspace("campaign-read");
+    let workspace = Arc::new(Workspace::open(std::slice::from_ref(&folder.0)).unwrap());
+    let project = Arc::new(project::read(&workspace).0);
+    let toolbox =
+        Toolbox::new(Arc::clone(&workspace), Arc::clone(&project), &ToolOptions::of_this_process());
+    let advisor = Arc::new(Advisor::new("a salt of sixteen letters"));
+    let guard = Arc::new(Guard::new(advisor, Arc::new(Memory::default()), String::new()));
+    let place = workspace.place().clone();
+    let guard = guard.open("t".to_owned(), place, project, Arc::new(toolbox.clone()));
+    let records = DecisionLog::new(Some(folder.0.clone()), |line| panic!("{line}"), |_| {});
+    let call = ToolCall {
+        id: "c".to_owned(),
+        tool: ToolName::ReadFile,
+        args: json!({ "path": "a.txt" }).as_object().unwrap().clone(),
+    };
+    let never = CancellationToken::new();
+    let judge = async || {
+        let Judged { ruling, records: told } = guard.judge(call.clone(), &never).await;
+        for one in &told {
+            records.append(one).await;
+        }
+        match ruling {
+            Ruling::Run(cleared) => cleared,
+            other => panic!("a plain read asks: {other:?}"),
+        }
+    };
+    let (mut alone, mut gated) = (Vec::new(), Vec::new());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..rounds {
+            let cleared = judge().await;
+            let begin = Instant::now();
+            toolbox.run(cleared, &never).await;
+            alone.push(begin.elapsed().as_secs_f64() * 1000.0);
+            let begin = Instant::now();
+            let cleared = judge().await;
+            toolbox.run(cleared, &never).await;
+            gated.push(begin.elapsed().as_secs_f64() * 1000.0);
+        }
+    });
+    let (alone, gated) = (median(alone), median(gated));
+    let added = gated - alone;
+    record("read", &[("alone_ms", alone), ("gated_ms", gated), ("added_ms", added)]);
+    println!("read_file: {alone:.3} ms alone, {gated:.3} ms judged and recorded");
+    // Only the figures of a full run on a quiet machine count; this is a guard against the absurd.
+    let limit = if is_full() { 0.3 } else { 100.0 };
+    assert!(added < limit, "judging adds {added:.3} ms to {alone:.3} ms");
 }
 
 /// Milliseconds from the moment the model sent a piece to the moment the client had it.
@@ -333,6 +413,16 @@ fn a_flood_of_pings_does_not_delay_events() {
         figures.push((median(delays(&client, from)), sent));
     }
     let [(quiet, _), (loud, sent)] = figures.as_slice() else { unreachable!() };
+    let delay = (loud - quiet).max(0.0);
+    record(
+        "pings",
+        &[
+            ("quiet_ms", *quiet),
+            ("loud_ms", *loud),
+            ("delay_ms", delay),
+            ("pings", f64::from(*sent)),
+        ],
+    );
     println!(
         "median delay of an event: {quiet:.2} ms alone, {loud:.2} ms under {sent} pings at 1000/s"
     );

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use shellgate_orchestrator::protocol::desiide::schema::document;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, holds};
 use super::{here, hold};
 
 const PATH: &str = "docs/protocol.md";
@@ -199,10 +199,10 @@ fn examples_are_messages_of_the_protocol() {
                 ledger.received(&message)
             } else if method == "task.event" {
                 // Examples are events from the middle of a task.
-                ledger.holds(&schema["notifications"][method], &message["params"])
+                holds(&schema["notifications"][method], &message["params"])
             } else {
                 ledger.sent(&message);
-                ledger.holds(params, &message["params"])
+                holds(params, &message["params"])
             };
             assert_eq!(result, Ok(()), "{line}");
         }

@@ -2,16 +2,22 @@
 //! of a task's events.
 
 use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::schema;
 
+/// The committed schema, read once.
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+
+/// A validator for each part of it that was needed, shared by all sessions: making one takes longer than
+/// a whole session does.
+static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+
 /// What has been seen of one session.
 pub(crate) struct Ledger {
-    schema: Value,
-    validators: HashMap<String, Validator>,
     /// Method of each request that was sent, by id.
     sent: HashMap<String, String>,
     tasks: HashMap<String, Course>,
@@ -44,8 +50,6 @@ impl Course {
 impl Ledger {
     pub(crate) fn new() -> Self {
         Self {
-            schema: schema(),
-            validators: HashMap::new(),
             sent: HashMap::new(),
             tasks: HashMap::new(),
             events: Vec::new(),
@@ -72,9 +76,9 @@ impl Ledger {
             "secrets.get" => ("reverseMethods", "/params"),
             _ => ("notifications", ""),
         };
-        let schema = self.schema[section][method].pointer(pointer).cloned();
+        let schema = SCHEMA[section][method].pointer(pointer);
         let schema = schema.ok_or_else(|| format!("unknown method {method}"))?;
-        self.holds(&schema, &message["params"])?;
+        holds(schema, &message["params"])?;
         if method == "task.event" {
             self.event(&message["params"])?;
         }
@@ -89,8 +93,7 @@ impl Ledger {
         let Some(method) = self.sent.get(&message["id"].to_string()).cloned() else {
             return Err(format!("an answer to nothing: {message}"));
         };
-        let schema = self.schema["methods"][&method]["result"].clone();
-        self.holds(&schema, &message["result"])?;
+        holds(&SCHEMA["methods"][&method]["result"], &message["result"])?;
         if !self.answered.contains(&method) {
             self.answered.push(method);
         }
@@ -143,23 +146,32 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) fn holds(&mut self, schema: &Value, value: &Value) -> Result<(), String> {
-        let key = schema.to_string();
-        if !self.validators.contains_key(&key) {
-            let mut whole = Map::new();
-            whole.insert("$defs".to_owned(), self.schema["$defs"].clone());
-            whole.insert("allOf".to_owned(), json!([schema]));
-            let validator = jsonschema::options()
-                .should_validate_formats(false)
-                .build(&Value::Object(whole))
-                .map_err(|error| error.to_string())?;
-            self.validators.insert(key.clone(), validator);
-        }
-        self.validators[&key].validate(value).map_err(|error| format!("{error} in {value}"))
-    }
-
     /// Tasks by id.
     pub(crate) fn tasks(&self) -> &HashMap<String, Course> {
         &self.tasks
     }
+}
+
+/// Holds a value against a part of the schema.
+pub(crate) fn holds(schema: &Value, value: &Value) -> Result<(), String> {
+    let validator = validator(schema)?;
+    validator.validate(value).map_err(|error| format!("{error} in {value}"))
+}
+
+fn validator(schema: &Value) -> Result<Arc<Validator>, String> {
+    let key = schema.to_string();
+    let mut kept = VALIDATORS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(validator) = kept.get(&key) {
+        return Ok(Arc::clone(validator));
+    }
+    let mut whole = Map::new();
+    whole.insert("$defs".to_owned(), SCHEMA["$defs"].clone());
+    whole.insert("allOf".to_owned(), json!([schema]));
+    let validator = jsonschema::options()
+        .should_validate_formats(false)
+        .build(&Value::Object(whole))
+        .map_err(|error| error.to_string())?;
+    let validator = Arc::new(validator);
+    kept.insert(key, Arc::clone(&validator));
+    Ok(validator)
 }

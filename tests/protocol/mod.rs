@@ -9,6 +9,8 @@ mod model;
 mod play;
 mod player;
 mod program;
+mod report;
+mod wire;
 
 use std::path::PathBuf;
 

@@ -3,10 +3,30 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+
+/// Calls that tests want to see made, by their number.
+static KEPT: Mutex<Vec<Calls>> = Mutex::new(Vec::new());
+
+/// Tools with their arguments.
+type Calls = Vec<(String, Value)>;
+
+/// Keeps calls for a task; gives its instruction.
+pub(crate) fn instruction(calls: &[(&str, Value)]) -> String {
+    let calls = calls.iter().map(|(tool, args)| ((*tool).to_owned(), args.clone())).collect();
+    let mut kept = KEPT.lock().unwrap();
+    kept.push(calls);
+    format!("[[calls {}]]", kept.len() - 1)
+}
+
+fn kept(number: &str) -> Calls {
+    let number = number.parse().unwrap_or(usize::MAX);
+    KEPT.lock().unwrap().get(number).cloned().unwrap_or_default()
+}
 
 /// Starts the server; it lives as long as the process. Gives its address.
 pub(crate) fn start() -> String {
@@ -47,6 +67,11 @@ fn serve(mut stream: TcpStream) -> std::io::Result<()> {
         .and_then(|(_, rest)| rest.split_once("]]"))
         .map_or("", |(name, _)| name);
     let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
+    if let Some(status) = scene.strip_prefix("status ") {
+        let head =
+            format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        return stream.write_all(head.as_bytes());
+    }
     stream.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
     )?;
@@ -93,6 +118,12 @@ fn play(stream: &mut TcpStream, scene: &str, turn: usize) -> std::io::Result<()>
         ("detach", 0) => {
             let command = format!("setsid sleep {word} & sleep {word} & touch made-{word}");
             call(stream, 0, "shell", &json!({ "command": command }))?;
+            return say(stream, &json!({}), Some("tool_calls"));
+        }
+        ("calls", 0) => {
+            for (index, (name, args)) in kept(word).iter().enumerate() {
+                call(stream, index, name, args)?;
+            }
             return say(stream, &json!({}), Some("tool_calls"));
         }
         ("hang", _) => thread::sleep(Duration::from_secs(3600)),

@@ -98,6 +98,51 @@ impl Client {
         self.next
     }
 
+    /// Sends bytes as they are.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        if let Some(stdin) = &mut self.stdin {
+            // A service that is gone is noticed by its silence.
+            let _ = stdin.write_all(bytes);
+        }
+    }
+
+    /// The answer to a request that was sent; waits for it.
+    pub(crate) fn answer(&mut self, id: u64) -> Result<Value, String> {
+        self.until("an answer", |client| client.answers.contains_key(&id))?;
+        self.answers.remove(&id).ok_or_else(|| "no answer".to_owned())
+    }
+
+    /// Plays a task to its end; gives its events. `says` answers each question: `approve` or `reject`.
+    pub(crate) fn play(
+        &mut self,
+        task: &Value,
+        says: impl Fn(&Value) -> &'static str,
+    ) -> Result<Vec<Value>, String> {
+        let from = self.events.len();
+        let answer = self.ask("task.create", task)?;
+        let id = answer["task"]["id"].as_str().unwrap_or_default().to_owned();
+        let mut seen = from;
+        self.until("the end of the task", |client| {
+            while let Some((_, event)) = client.events.get(seen) {
+                seen += 1;
+                if event["type"] == "approval_required" && event["taskId"] == id.as_str() {
+                    let word = says(event);
+                    let mut params = json!({ "taskId": id, "approvalId": event["approvalId"] });
+                    if word == "approve" {
+                        params["scope"] = json!("once");
+                    }
+                    client.send(&format!("task.{word}"), &params);
+                }
+            }
+            client.ledger.tasks().get(&id).is_some_and(super::ledger::Course::is_over)
+        })?;
+        let events = self.events.get(from..).unwrap_or_default().iter();
+        Ok(events
+            .map(|(_, event)| event.clone())
+            .filter(|event| event["taskId"] == id.as_str())
+            .collect())
+    }
+
     /// Takes in what comes within this time; false at the end of the stream.
     pub(crate) fn take(&mut self, limit: Duration) -> Result<bool, String> {
         match self.incoming.recv_timeout(limit) {
@@ -136,8 +181,7 @@ impl Client {
     /// A request and its answer, result or error.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         let id = self.send(method, params);
-        self.until(method, |client| client.answers.contains_key(&id))?;
-        let answer = self.answers.remove(&id).unwrap();
+        let answer = self.answer(id).map_err(|error| format!("{method}: {error}"))?;
         match answer.get("error") {
             Some(error) => Err(error.to_string()),
             None => Ok(answer["result"].clone()),

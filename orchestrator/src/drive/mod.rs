@@ -6,6 +6,7 @@
 mod cell;
 mod context;
 mod critique;
+mod past;
 mod plan;
 mod review;
 mod turn;
@@ -25,6 +26,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::cell::{Answer, Cell, Outlet};
+use self::past::{Lines, Past};
 use crate::advisor::Advisor;
 use crate::guard::Guard;
 use crate::model::ModelSource;
@@ -76,6 +78,7 @@ pub struct Runtime {
 struct Shared {
     services: Services,
     outlet: Arc<Outlet>,
+    lines: Arc<Lines>,
     table: Mutex<Table>,
     /// Whether a task holds a slot.
     is_idle: watch::Sender<bool>,
@@ -164,6 +167,7 @@ impl Runtime {
         let shared = Shared {
             services,
             outlet: Arc::new(outlet),
+            lines: Arc::default(),
             table: Mutex::new(Table { tasks, ..Table::default() }),
             is_idle: watch::Sender::new(true),
         };
@@ -188,7 +192,7 @@ impl Runtime {
         if cell.is_over() {
             table.retire(&cell);
         } else if table.queue.enter(&id) {
-            self.work_on(cell);
+            self.work_on(&table, cell);
         }
         Ok(summary)
     }
@@ -296,11 +300,20 @@ impl Runtime {
         }
     }
 
-    fn work_on(&self, cell: Arc<Cell>) {
+    fn work_on(&self, table: &Table, cell: Arc<Cell>) {
         self.shared.is_idle.send_replace(false);
         let runtime = self.clone();
+        let ended = table.tasks.iter().filter_map(|known| match known {
+            Known::Ended(summary) => Some(summary.clone()),
+            // It may be about to leave its slot.
+            Known::Live(cell) => Some(cell.summary()).filter(|own| own.state.is_terminal()),
+        });
+        let past = Past {
+            lines: Arc::clone(&self.shared.lines),
+            ..Past::of(ended, cell.input.kind, cell.summary().updated)
+        };
         tokio::spawn(async move {
-            worker::run(Arc::clone(&cell), runtime.shared.services.clone()).await;
+            worker::run(Arc::clone(&cell), runtime.shared.services.clone(), past).await;
             runtime.leave(&cell);
         });
     }
@@ -313,7 +326,8 @@ impl Runtime {
         while let Some(id) = next {
             match table.find(&id) {
                 Some(Known::Live(cell)) if !cell.is_over() => {
-                    self.work_on(Arc::clone(cell));
+                    let cell = Arc::clone(cell);
+                    self.work_on(&table, cell);
                     break;
                 }
                 _ => next = table.queue.leave(&id),

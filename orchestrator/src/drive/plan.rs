@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::Services;
 use super::cell::Cell;
 use super::context::{self, Look};
+use super::past::Past;
 use super::turn::Conversation;
 use crate::advisor::route::{CostTier, LastRun, RouteInput, RouteModel, Routed};
 use crate::guard::{Repository, TaskGuard};
@@ -93,12 +94,13 @@ impl Team {
 pub(super) async fn plan(
     cell: &Cell,
     services: &Services,
+    past: &Past,
     cancel: &CancellationToken,
 ) -> Result<Planned, Failure> {
     let input = &cell.input;
     let role = if input.preference == Preference::Quality { Role::Strong } else { Role::Cheap };
     let usual = services.models.by_role(role).map_err(|error| unavailable(&error))?;
-    let result = plan_for(cell, services, &usual, cancel).await;
+    let result = plan_for(cell, services, past, &usual, cancel).await;
     // A task that fails in planning still tells which model it was meant for.
     let model = result.as_ref().map_or(&usual, |planned| &planned.team.model);
     cell.step(Input::Model(model.settings().id.clone()));
@@ -108,6 +110,7 @@ pub(super) async fn plan(
 async fn plan_for(
     cell: &Cell,
     services: &Services,
+    past: &Past,
     usual: &Arc<dyn ChatModel>,
     cancel: &CancellationToken,
 ) -> Result<Planned, Failure> {
@@ -124,7 +127,16 @@ async fn plan_for(
     let toolbox = Toolbox::new(Arc::clone(&workspace), Arc::clone(&project), &services.tools);
 
     let files = files(input, &workspace, &project);
-    let team = assemble(cell, services, usual, files, cancel).await?;
+    let models = services.models.all();
+    let route = RouteInput {
+        files,
+        models: models.iter().map(|model| route_model(model.as_ref())).collect(),
+        last_run: past.last_run,
+        recent_failures: past.failures,
+        project_lines: past.lines.of(&toolbox).await,
+        ..route_input(cell)
+    };
+    let team = assemble(cell, services, usual, &route, cancel).await?;
     let model = &team.model;
     let window = model.capabilities(cancel).await.ok().map(|able| able.context_tokens);
     let repository: Arc<dyn Repository> = Arc::new(toolbox.clone());
@@ -183,13 +195,11 @@ async fn assemble(
     cell: &Cell,
     services: &Services,
     usual: &Arc<dyn ChatModel>,
-    files: Vec<FileMeta>,
+    route: &RouteInput,
     cancel: &CancellationToken,
 ) -> Result<Team, Failure> {
-    let models = services.models.all();
-    let route = route_input(cell, &models, files);
     // A route that was not chosen is no reason to fail: a stop ends the task by itself.
-    let routed = services.advisor.route(&route, cancel).await.unwrap_or_default();
+    let routed = services.advisor.route(route, cancel).await.unwrap_or_default();
     for record in &routed.records {
         services.records.append(record).await;
     }
@@ -212,7 +222,7 @@ async fn assemble(
                 .by_role(Role::Strong)
                 .ok()
                 .filter(|strong| strong.settings().id != first);
-            let need = services.advisor.escalation_need(&route, cancel).await.unwrap_or_default();
+            let need = services.advisor.escalation_need(route, cancel).await.unwrap_or_default();
             if need >= ESCALATION {
                 team.failed();
                 team.escalate();
@@ -270,17 +280,18 @@ fn is_hard(routed: &Routed) -> bool {
     !is_cascade && (is_complex || is_beyond_cheap)
 }
 
-fn route_input(cell: &Cell, models: &[Arc<dyn ChatModel>], files: Vec<FileMeta>) -> RouteInput {
+/// What the input alone says about a route.
+fn route_input(cell: &Cell) -> RouteInput {
     let input = &cell.input;
     RouteInput {
         task: Some(cell.id.clone()),
         kind: input.kind,
         preference: input.preference,
         wanted: input.workflow_override,
-        files,
+        files: Vec::new(),
         estimated_diff_lines: 0,
         last_run: LastRun::None,
-        models: models.iter().map(|model| route_model(model.as_ref())).collect(),
+        models: Vec::new(),
         project_lines: 0,
         recent_failures: 0,
     }

@@ -858,6 +858,33 @@ async fn routes_choose_model_and_workflow() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_knows_the_last_run_and_the_project() {
+    let mut rig = Rig::new(one(json!([calls(&[
+        ("no_such_tool", json!({})),
+        ("no_such_tool", json!({"more": 1}))
+    ])])));
+    let budget = Budget { max_tool_calls: 1, ..Budget::default() };
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let (summary, bodies) = rig.play(TaskInput { budget, ..input() }).await;
+        assert_eq!(summary.state, TaskState::Failed);
+        let state = |question: &str| {
+            bodies.iter().find_map(|body| match body {
+                EventBody::DecisionMade { decision } if decision.question == question => {
+                    Some(decision.state.clone())
+                }
+                _ => None,
+            })
+        };
+        let (workflow, cost) = (state("workflow").unwrap(), state("cheap_success").unwrap());
+        seen.push((workflow["lastRunStatus"].clone(), cost["recentFailures"].clone()));
+        assert_eq!(cost["projectSizeLines"], json!(2));
+    }
+    let seen = serde_json::to_value(&seen).unwrap();
+    assert_eq!(seen, json!([["none", 0], ["failed", 1], ["failed", 2]]));
+}
+
 #[tokio::test]
 async fn the_oldest_ended_tasks_are_forgotten() {
     let mut rig = Rig::new(one(json!([])));

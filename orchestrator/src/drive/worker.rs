@@ -9,6 +9,7 @@ use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::cell::{Answer, Cell};
+use super::past::Past;
 use super::plan::{self, Planned};
 use super::{Scope, Services, critique, review};
 use crate::guard::{Cleared, Held, Judged, Ruling};
@@ -22,9 +23,9 @@ use crate::tool::Ran;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Works on a task until it is over, whatever happens.
-pub(super) async fn run(cell: Arc<Cell>, services: Services) {
+pub(super) async fn run(cell: Arc<Cell>, services: Services, past: Past) {
     let note = Arc::clone(&services.note);
-    let worker = Worker::new(Arc::clone(&cell), services);
+    let worker = Worker::new(Arc::clone(&cell), services, past);
     // A fault in one task must not leave it listed as running, nor touch another one.
     if AssertUnwindSafe(worker.work()).catch_unwind().await.is_err() {
         note(&format!("task {} ended by a panic", cell.id));
@@ -37,6 +38,7 @@ pub(super) async fn run(cell: Arc<Cell>, services: Services) {
 pub(super) struct Worker {
     pub(super) cell: Arc<Cell>,
     pub(super) services: Services,
+    past: Past,
     pub(super) planned: Option<Planned>,
     held: Option<Held>,
     cleared: Option<Cleared<ToolCall>>,
@@ -45,8 +47,9 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    fn new(cell: Arc<Cell>, services: Services) -> Self {
-        Self { cell, services, planned: None, held: None, cleared: None, remarks: Vec::new() }
+    fn new(cell: Arc<Cell>, services: Services, past: Past) -> Self {
+        let (held, cleared, remarks) = (None, None, Vec::new());
+        Self { cell, services, past, planned: None, held, cleared, remarks }
     }
 
     async fn work(mut self) {
@@ -114,7 +117,7 @@ impl Worker {
     }
 
     async fn plan(&mut self, cancel: &CancellationToken) -> Option<Input> {
-        Some(match plan::plan(&self.cell, &self.services, cancel).await {
+        Some(match plan::plan(&self.cell, &self.services, &self.past, cancel).await {
             Ok(planned) => {
                 self.planned = Some(planned);
                 Input::Ready
@@ -143,7 +146,15 @@ impl Worker {
                 self.held = Some(held);
                 asked
             }
-            Ruling::Refuse { reasons } => Judgement::Refuse { reasons },
+            Ruling::Refuse { reasons, words } => {
+                // The model reads on its own what stands against a call, and what may be done instead.
+                let told = words.iter().flat_map(|own| {
+                    let instead =
+                        (!own.instead.is_empty()).then(|| format!("Instead: {}", own.instead));
+                    Some(own.why.clone()).filter(|why| !why.is_empty()).into_iter().chain(instead)
+                });
+                Judgement::Refuse { reasons, why: told.collect() }
+            }
         };
         Some(Input::Judged { records, judgement })
     }
@@ -159,9 +170,9 @@ impl Worker {
             Answer::Approve(scope) => {
                 let guard = &self.planned.as_ref()?.guard;
                 if scope == Scope::Task {
-                    guard.remember(held.call());
+                    guard.remember(&held);
                 }
-                guard.trusted(held.call());
+                guard.trusted(&held);
                 self.cleared = Some(held.approve());
                 Input::Approved
             }

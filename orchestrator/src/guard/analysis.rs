@@ -13,7 +13,9 @@ use shellgate::model::trace::Invocation;
 use shellgate::model::value::Text;
 use shellgate::model::verdict::{Decision, Verdict};
 
+use super::link::{self, Link, Named};
 use super::secret::{self, SecretNames};
+use super::words::Words;
 use crate::advisor::rules::Facts;
 use crate::advisor::state::is_workspace_path;
 use crate::task::project::Place;
@@ -49,6 +51,8 @@ pub(super) struct Analysis {
     pub(super) paths: Vec<String>,
     /// What it is.
     pub(super) shape: Shape,
+    /// Paths below a root whose links are to be looked up.
+    pub(super) named: Vec<Named>,
 }
 
 /// Where calls run: what the gate is told.
@@ -65,6 +69,9 @@ pub(super) struct Scene {
     pub(super) default_branch: Option<String>,
     /// The project's further globs of secret files.
     pub(super) globs: Vec<String>,
+    /// Paths of the command that led elsewhere when it was judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) links: Vec<Link>,
 }
 
 impl Scene {
@@ -75,6 +82,7 @@ impl Scene {
             branch: None,
             default_branch: None,
             globs: globs.to_vec(),
+            links: Vec::new(),
         }
     }
 
@@ -160,7 +168,9 @@ impl Gates {
         };
         let secrets = SecretNames::only(&scene.globs);
         let mut paths: Vec<String> = Vec::new();
+        let mut named: Vec<Named> = Vec::new();
         for fact in &told.facts {
+            link::named(fact, scene, MOST_PATHS, &mut named);
             for path in relative(fact, scene) {
                 let looks = matches!(fact.kind, EffectKind::List | EffectKind::Enter);
                 if !looks && secrets.is_secret(&path) {
@@ -203,7 +213,34 @@ impl Gates {
             only_commits: !runs.is_empty() && runs.iter().all(|own| is_git(own, "commit")),
             installs: effect(EffectKind::Install),
         };
-        Analysis { denied, reads_only: facts.read_only, floors, facts, paths, shape }
+        Analysis { denied, reads_only: facts.read_only, floors, facts, paths, shape, named }
+    }
+
+    /// What the gate says of a command in sentences, the worst first.
+    pub(super) fn words(&self, command: &str, scene: &Scene) -> Vec<Words> {
+        let own = self.of(scene);
+        let gate = own.as_deref().unwrap_or_else(|| Gate::builtin());
+        let reasons = gate.classify(command, &scene.context()).reasons;
+        reasons
+            .into_iter()
+            .map(|own| Words { label: own.label, why: own.why, instead: own.instead })
+            .collect()
+    }
+
+    /// Adds what the links of a scene lead to: a way out of the workspace, to a secret file, or to what
+    /// runs later, counts as if the command had named it.
+    pub(super) fn follow(&self, analysis: &mut Analysis, scene: &Scene, secrets: &SecretNames) {
+        for link in &scene.links {
+            let real = below_root(&link.real, scene).unwrap_or_else(|| link.real.clone());
+            for label in self.path(&real, link.writes, scene, secrets) {
+                if !analysis.floors.iter().any(|own| own == label) {
+                    analysis.floors.push(label.to_owned());
+                }
+                analysis.reads_only = false;
+                analysis.facts.read_only = false;
+                analysis.facts.sensitive |= label == "sensitive_file";
+            }
+        }
     }
 
     /// Floors of a tool's own access to a path: `outside_workspace` and `sensitive_file`, and
@@ -322,7 +359,11 @@ fn below(text: &Text, scene: &Scene) -> Option<String> {
     if text.has_unknown() {
         return None;
     }
-    let whole = text.display();
+    below_root(&text.display(), scene)
+}
+
+/// An absolute path, below the innermost root that holds it; `.` for a root itself.
+fn below_root(whole: &str, scene: &Scene) -> Option<String> {
     scene
         .roots
         .iter()

@@ -5,10 +5,12 @@
 
 mod action;
 mod analysis;
+mod link;
 mod policy;
 mod replay;
 pub mod secret;
 pub mod threshold;
+mod words;
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -20,16 +22,19 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use self::action::Deed;
-use self::analysis::{Gates, Scene};
+use self::analysis::{Analysis, Gates, Scene};
+pub use self::link::{Link, Named};
 use self::policy::{Before, Case, CommandCase, Decided, Settings};
 use self::replay::{Basis, Inputs, SaidBefore};
 use self::secret::SecretNames;
 use self::threshold::Thresholds;
+pub use self::words::Words;
 use crate::advisor::pack::Question;
 use crate::advisor::rules::{self, Facts};
-use crate::advisor::state::{RiskBuilt, RiskContext, RiskFile, RiskInput, State, Surroundings};
+pub use crate::advisor::state::Surroundings;
+use crate::advisor::state::{RiskBuilt, RiskContext, RiskFile, RiskInput, State};
 use crate::advisor::{Active, Advisor, AskError, RecordInput, Reply, canonical, record};
-use crate::task::call::ToolCall;
+use crate::task::call::{ToolCall, ToolName};
 use crate::task::decision::{DecisionRecord, EngineKind, Outcome};
 use crate::task::port::Trust;
 use crate::task::project::{Place, Project};
@@ -55,6 +60,18 @@ pub trait Repository: Send + Sync {
     /// Where the process runs.
     fn surroundings(&self) -> Surroundings {
         Surroundings::Local
+    }
+
+    /// Those of the paths that lead elsewhere than their names say; none where it could not be found
+    /// out, and then the person is asked.
+    async fn links(&self, _: Vec<Named>) -> Option<Vec<Link>> {
+        Some(Vec::new())
+    }
+
+    /// The text that one of the project's own commands stands for, besides itself, as it is now: the
+    /// scripts of a package it runs. None where it stands for itself.
+    async fn behind(&self, _: &str) -> Option<String> {
+        None
     }
 }
 
@@ -161,6 +178,10 @@ struct Ruled {
     decided: Decided,
     records: Vec<DecisionRecord>,
     paths: Vec<String>,
+    /// The project's own command with what it stands for.
+    own: Option<String>,
+    /// Whether the gate knows that it only reads.
+    is_reader: bool,
 }
 
 /// A call, looked at.
@@ -180,38 +201,49 @@ impl TaskGuard {
             Ok(ruled) => ruled,
             Err(fault) => self.fault(&fault),
         };
-        if ruled.decided.outcome == Outcome::Confirm && self.is_remembered(&call) {
+        let own = ruled.own;
+        if ruled.decided.outcome == Outcome::Confirm && self.is_remembered(&call, own.as_deref()) {
             for record in &mut ruled.records {
                 record.reasons.push("approved_for_task".into());
             }
-            return Judged { ruling: Ruling::Run(Cleared { inner: call }), records: ruled.records };
+            let cleared = Cleared { inner: call, is_reader: false };
+            return Judged { ruling: Ruling::Run(cleared), records: ruled.records };
         }
         let Decided { outcome, reasons } = ruled.decided;
         let ruling = match outcome {
-            Outcome::Auto => Ruling::Run(Cleared { inner: call }),
-            Outcome::Confirm => Ruling::Ask(Held { call, reasons, paths: ruled.paths }),
-            Outcome::Block => Ruling::Refuse { reasons },
+            Outcome::Auto => Ruling::Run(Cleared { inner: call, is_reader: ruled.is_reader }),
+            Outcome::Confirm => Ruling::Ask(Held { call, reasons, paths: ruled.paths, own }),
+            Outcome::Block => Ruling::Refuse { words: self.words(&call, &reasons), reasons },
         };
         Judged { ruling, records: ruled.records }
     }
 
     /// The person agreed to this call, and to the same tool with the same arguments, for the rest
-    /// of the task.
-    pub fn remember(&self, call: &ToolCall) {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).insert(key(call));
+    /// of the task. A command of the project whose scripts change meanwhile is another one.
+    pub fn remember(&self, held: &Held) {
+        let key = key(&held.call, held.own.as_deref());
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
     }
 
-    /// The person agreed to this call; where it is one of the project's own commands, its text is
-    /// trusted in this workspace from now on. Any approved call may be passed.
-    pub fn trusted(&self, call: &ToolCall) {
-        let deed = Deed::of(call, &self.project);
-        if let (Some(text), Some(root)) = (&deed.own, self.scene.roots.first()) {
+    /// The person agreed to this call; where it is one of the project's own commands, its text and
+    /// that of the scripts it runs are trusted in this workspace from now on. Any approved call may
+    /// be passed.
+    pub fn trusted(&self, held: &Held) {
+        if let (Some(text), Some(root)) = (&held.own, self.scene.roots.first()) {
             self.guard.trust.remember(root, text);
         }
     }
 
-    fn is_remembered(&self, call: &ToolCall) -> bool {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).contains(&key(call))
+    fn words(&self, call: &ToolCall, labels: &[String]) -> Vec<Words> {
+        let deed = Deed::of(call, &self.project);
+        let gates = &self.guard.gates;
+        let told = deed.analysed.map(|command| gates.words(&command, &self.scene));
+        words::in_words(labels, told.unwrap_or_default())
+    }
+
+    fn is_remembered(&self, call: &ToolCall, own: Option<&str>) -> bool {
+        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.contains(&key(call, own))
     }
 
     async fn rule(&self, call: &ToolCall, cancel: &CancellationToken) -> Result<Ruled, Fault> {
@@ -238,12 +270,30 @@ impl TaskGuard {
             }
             context.branch.clone_from(&scene.branch);
         }
+        let own = match &deed.own {
+            Some(text) => Some(self.whole(text, cancel).await?),
+            None => None,
+        };
+        let gates = &self.guard.gates;
         // The library and the ports are total; if one of them were not, a person would be asked.
-        let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            let agreed = deed.own.as_deref().map(|text| self.is_agreed(text));
-            see(&self.guard.gates, &mut deed, &scene, &self.secrets, agreed, context, &active)
+        let command = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let agreed = own.as_deref().map(|text| self.is_agreed(text));
+            let analysed = deed.analysed.as_deref();
+            analysed.map(|command| (gates.command(command, &scene), agreed))
         }))
         .map_err(|_| Fault::Broken)?;
+        // git follows no link of a working tree.
+        if call.tool != ToolName::GitRead
+            && let Some((analysis, _)) = &command
+            && !analysis.named.is_empty()
+        {
+            scene.links = self.links(analysis.named.clone(), cancel).await?;
+        }
+        let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            see(gates, &mut deed, &scene, &self.secrets, command, context, &active)
+        }))
+        .map_err(|_| Fault::Broken)?;
+        let is_reader = seen.case.command.as_ref().is_some_and(|command| command.reads_only);
         let state = State::Risk(seen.built.state.clone());
         let (decided, replies) = match policy::before(&seen.case, &settings) {
             Before::Decided(decided) => (decided, None),
@@ -285,7 +335,29 @@ impl TaskGuard {
         };
         let basis = serde_json::to_value(&basis).ok();
         let records = self.records(&state, &decided, replies, basis.as_ref());
-        Ok(Ruled { decided, records, paths: seen.paths })
+        Ok(Ruled { decided, records, paths: seen.paths, own, is_reader })
+    }
+
+    /// A command of the project with the text it stands for.
+    async fn whole(&self, own: &str, cancel: &CancellationToken) -> Result<String, Fault> {
+        let behind = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Fault::Cancelled),
+            behind = self.repository.behind(own) => behind,
+        };
+        Ok(behind.map_or_else(|| own.to_owned(), |behind| format!("{own}\n{behind}")))
+    }
+
+    async fn links(
+        &self,
+        named: Vec<Named>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Link>, Fault> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Fault::Cancelled),
+            links = self.repository.links(named) => links.ok_or(Fault::Broken),
+        }
     }
 
     fn is_agreed(&self, text: &str) -> bool {
@@ -333,7 +405,7 @@ impl TaskGuard {
     fn fault(&self, fault: &Fault) -> Ruled {
         let decided = Decided { outcome: Outcome::Confirm, reasons: vec!["gate_error".to_owned()] };
         if matches!(fault, Fault::Cancelled) {
-            return Ruled { decided, records: Vec::new(), paths: Vec::new() };
+            return Ruled::without(decided, Vec::new());
         }
         let built = self.guard.advisor.active().risk_state(RiskInput {
             action: crate::advisor::state::Action::Other,
@@ -347,17 +419,25 @@ impl TaskGuard {
             files: Vec::new(),
         });
         let records = self.records(&State::Risk(built.state), &decided, None, None);
-        Ruled { decided, records, paths: Vec::new() }
+        Ruled::without(decided, records)
     }
 }
 
-/// Everything that is known of a call without an engine.
+impl Ruled {
+    /// A call of which nothing is known.
+    const fn without(decided: Decided, records: Vec<DecisionRecord>) -> Self {
+        Self { decided, records, paths: Vec::new(), own: None, is_reader: false }
+    }
+}
+
+/// Everything that is known of a call without an engine. `command` is what the gate said of its command,
+/// and for one of the project's own whether the person agreed to it.
 fn see(
     gates: &Gates,
     deed: &mut Deed,
     scene: &Scene,
     secrets: &SecretNames,
-    agreed: Option<bool>,
+    mut command: Option<(Analysis, Option<bool>)>,
     context: RiskContext,
     active: &Active,
 ) -> Seen {
@@ -378,12 +458,12 @@ fn see(
     if deed.glob.as_deref().is_some_and(|glob| gates.names_secrets(glob, scene, secrets)) {
         add("sensitive_file");
     }
-    let analysis = deed.analysed.as_deref().map(|command| gates.command(command, scene));
-    if let Some(analysis) = &analysis {
+    if let Some((analysis, _)) = &mut command {
+        gates.follow(analysis, scene, secrets);
         deed.settle_kind(analysis.shape);
     }
     let mut paths: Vec<String> = Vec::new();
-    let named = analysis.iter().flat_map(|own| own.paths.iter());
+    let named = command.iter().flat_map(|(own, _)| own.paths.iter());
     for path in deed.paths.iter().chain(named) {
         if crate::advisor::state::is_workspace_path(path) && !paths.contains(path) {
             paths.push(path.clone());
@@ -404,7 +484,7 @@ fn see(
     facts.read_only = false;
     facts.sensitive |= path_floors.iter().any(|label| label == "sensitive_file");
     facts.protected_branch |= scene.branch.is_some() && scene.branch == scene.default_branch;
-    if let Some(analysis) = &analysis {
+    if let Some((analysis, _)) = &command {
         let reads_only = analysis.facts.read_only;
         facts = facts.join(analysis.facts);
         facts.read_only = reads_only;
@@ -417,7 +497,7 @@ fn see(
         command: if deed.is_unknown {
             Some(CommandCase::default())
         } else {
-            analysis.map(|own| CommandCase {
+            command.map(|(own, agreed)| CommandCase {
                 denied: own.denied,
                 floors: own.floors,
                 reads_only: own.reads_only,
@@ -428,21 +508,30 @@ fn see(
     Seen { case, facts, built, paths }
 }
 
-/// Tool and arguments as one text: keys sorted, order of lists and kinds of values kept.
-fn key(call: &ToolCall) -> String {
-    format!("{} {}", call.tool.name(), canonical::text(&Value::Object(call.args.clone())))
+/// Tool and arguments as one text: keys sorted, order of lists and kinds of values kept. With it what a
+/// command of the project stands for.
+fn key(call: &ToolCall, own: Option<&str>) -> String {
+    let args = canonical::text(&Value::Object(call.args.clone()));
+    format!("{} {args} {}", call.tool.name(), own.unwrap_or_default())
 }
 
 /// A thing that may be run. Only this room makes one.
 #[derive(Debug)]
 pub struct Cleared<T> {
     inner: T,
+    is_reader: bool,
 }
 
 impl<T> Cleared<T> {
     /// What was cleared.
     pub const fn get(&self) -> &T {
         &self.inner
+    }
+
+    /// Whether it runs unasked because the gate knows that it only reads. Whoever runs it keeps what
+    /// the gate cannot see, as a repository's settings, from making it more than that.
+    pub const fn is_reader(&self) -> bool {
+        self.is_reader
     }
 
     /// What was cleared, used up.
@@ -453,7 +542,13 @@ impl<T> Cleared<T> {
     /// Cleared by a test.
     #[cfg(test)]
     pub(crate) const fn by_test(inner: T) -> Self {
-        Self { inner }
+        Self { inner, is_reader: false }
+    }
+
+    /// Cleared by a test, as what only reads.
+    #[cfg(test)]
+    pub(crate) const fn reader_by_test(inner: T) -> Self {
+        Self { inner, is_reader: true }
     }
 }
 
@@ -477,6 +572,8 @@ pub enum Ruling {
     Refuse {
         /// Labels, at least one.
         reasons: Vec<String>,
+        /// The same in words, one for each label.
+        words: Vec<Words>,
     },
 }
 
@@ -488,6 +585,8 @@ pub struct Held {
     pub reasons: Vec<String>,
     /// Workspace-relative paths it touches, without repetition.
     pub paths: Vec<String>,
+    /// The project's own command with what it stands for.
+    own: Option<String>,
 }
 
 impl Held {
@@ -498,6 +597,6 @@ impl Held {
 
     /// The person agreed.
     pub fn approve(self) -> Cleared<ToolCall> {
-        Cleared { inner: self.call }
+        Cleared { inner: self.call, is_reader: false }
     }
 }

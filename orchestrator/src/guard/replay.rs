@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::action::Deed;
-use super::analysis::Scene;
+use super::analysis::{Analysis, Scene};
 use super::policy::{self, Before, Case, Decided, Settings};
 use super::secret::SecretNames;
 use super::{Guard, see};
@@ -243,12 +243,13 @@ impl Guard {
         }
         let agreed = basis.case.command.as_ref().and_then(|own| own.agreed);
         let secrets = SecretNames::new(&inputs.scene.globs);
+        let command = self.analysed(&deed, &inputs.scene, agreed);
         let seen = see(
             &self.gates,
             &mut deed,
             &inputs.scene,
             &secrets,
-            agreed,
+            command,
             state.context.clone(),
             active,
         );
@@ -291,11 +292,13 @@ impl Guard {
             branch: state.context.branch.clone(),
             default_branch: None,
             globs: Vec::new(),
+            links: Vec::new(),
         };
         let agreed = (is_check && state.command.is_some()).then_some(true);
         let secrets = SecretNames::new(&[]);
+        let command = self.analysed(&deed, &scene, agreed);
         let seen =
-            see(&self.gates, &mut deed, &scene, &secrets, agreed, state.context.clone(), active);
+            see(&self.gates, &mut deed, &scene, &secrets, command, state.context.clone(), active);
         let mut case = seen.case;
         let flagged = state.files_touched.iter().any(|file| file.sensitive);
         if flagged && !case.path_floors.iter().any(|label| label == "sensitive_file") {
@@ -305,6 +308,15 @@ impl Guard {
         let mut facts = seen.facts;
         facts.sensitive |= flagged;
         Today { case, facts }
+    }
+
+    fn analysed(
+        &self,
+        deed: &Deed,
+        scene: &Scene,
+        agreed: Option<bool>,
+    ) -> Option<(Analysis, Option<bool>)> {
+        deed.analysed.as_deref().map(|command| (self.gates.command(command, scene), agreed))
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod log;
 pub mod memory;
+pub mod place;
 pub mod records;
 pub mod salt;
 pub mod store;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::place::{self, LOGS};
 use crate::task::Timestamp;
 use crate::task::decision::{Answer, DecisionRecord, EngineKind, Noul, Outcome};
 use crate::task::input::Workflow;
@@ -56,9 +57,8 @@ struct LogState {
 }
 
 struct PlaceOfLog {
-    /// `.desiide` below the root.
-    above: PathBuf,
-    /// `.desiide/logs`.
+    root: PathBuf,
+    /// `.desiide/logs` below it.
     directory: PathBuf,
 }
 
@@ -81,8 +81,8 @@ impl DecisionLog {
         skipped: impl Fn(String) + Send + Sync + 'static,
     ) -> Self {
         let place = root.map(|root| {
-            let above = root.join(".desiide");
-            PlaceOfLog { directory: above.join("logs"), above }
+            let directory = LOGS.iter().fold(root.clone(), |path, name| path.join(name));
+            PlaceOfLog { root, directory }
         });
         Self {
             inner: Arc::new(Inner {
@@ -205,6 +205,10 @@ impl Inner {
         mut show: impl FnMut(&[u8], &dyn Fn() -> Option<DecisionRecord>) -> bool,
     ) {
         let Some(place) = &self.place else { return };
+        // What lies behind a link is not ours.
+        if place::find(&place.root, &LOGS).is_err() {
+            return;
+        }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // Without the lock, which a read-only directory may refuse, reading is still worth a try.
         let _lock = place.lock(FlockOperation::NonBlockingLockShared).ok();
@@ -277,24 +281,7 @@ impl PlaceOfLog {
     /// Makes the directory where it is not there. A link in its place is refused: a workspace must
     /// not choose another place for our writing.
     fn create(&self) -> io::Result<()> {
-        for path in [&self.above, &self.directory] {
-            match fs::symlink_metadata(path) {
-                Ok(found) if found.is_dir() => {}
-                Ok(_) => {
-                    let why = format!("`{}` is no directory", path.display());
-                    return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    match fs::DirBuilder::new().mode(0o755).create(path) {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                            return Err(error);
-                        }
-                        _ => {}
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        place::make(&self.root, &LOGS)?;
         let ignore = self.directory.join(".gitignore");
         match OpenOptions::new().write(true).create_new(true).open(ignore) {
             Ok(mut file) => file.write_all(b"*\n"),

@@ -15,8 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params,
+};
+use rustix::fs::OFlags;
 use uuid::Uuid;
+
+use super::place;
 
 use crate::task::Timestamp;
 use crate::task::call::{FailureKind, ToolFailure, ToolResult};
@@ -68,21 +73,25 @@ pub struct Store {
 
 impl Store {
     /// Opens the database in a directory, which is made where it is missing, with a `.gitignore` that
-    /// keeps it out of the repository.
+    /// keeps it out of the repository. The directory may be reached by links; nothing in it may be one.
     ///
     /// # Errors
     ///
-    /// When the directory or the database cannot be written or read.
+    /// When the directory or the database cannot be written or read, or is a link.
     pub fn open(directory: &Path) -> Result<Self, PortError> {
-        let place = |what: &str| format!("{what} `{}`", directory.display());
-        let owners = directory.join("owners");
-        fs::create_dir_all(&owners).map_err(|error| io_error(&place("cannot make"), &error))?;
-        ignore_in_git(directory).map_err(|error| io_error(&place("cannot write into"), &error))?;
+        let named = directory.display().to_string();
+        let told = |what: &str| format!("{what} `{named}`");
+        let owners = fs::create_dir_all(directory)
+            .and_then(|()| place::make(directory, &["owners"]))
+            .map_err(|error| io_error(&told("cannot make"), &error))?;
+        // Canonical from here on, so that whatever link stands in the way was put there meanwhile.
+        let directory = owners.parent().unwrap_or(directory);
+        ignore_in_git(directory).map_err(|error| io_error(&told("cannot write into"), &error))?;
         let owner = Uuid::new_v4().to_string();
         let lock = lock_for_life(&owners.join(&owner))
-            .map_err(|error| io_error(&place("cannot lock a file in"), &error))?;
+            .map_err(|error| io_error(&told("cannot lock a file in"), &error))?;
         let connection = connect(&directory.join("tasks.sqlite3")).map_err(|error| {
-            PortError(format!("{}: {error}", place("cannot open the task database in")))
+            PortError(format!("{}: {error}", told("cannot open the task database in")))
         })?;
         Ok(Self { connection: Mutex::new(connection), owners, owner, _lock: lock })
     }
@@ -135,7 +144,7 @@ impl Store {
 
     /// Whether a process holds that owner's lock. A doubt counts as alive: its tasks are left alone.
     fn is_alive(&self, owner: &str) -> bool {
-        match File::open(self.owners.join(owner)) {
+        match plain(OpenOptions::new().read(true)).open(self.owners.join(owner)) {
             Ok(file) => match file.try_lock_shared() {
                 Ok(()) => false,
                 Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
@@ -150,7 +159,7 @@ impl Store {
         let Ok(entries) = fs::read_dir(&self.owners) else { return };
         for entry in entries.flatten() {
             let path = entry.path();
-            let Ok(file) = File::open(&path) else { continue };
+            let Ok(file) = plain(OpenOptions::new().read(true)).open(&path) else { continue };
             if file.try_lock().is_ok() {
                 // A file that stays is tried again at the next start.
                 let _ = fs::remove_file(&path);
@@ -286,7 +295,8 @@ impl Trust for Unusable {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
@@ -389,6 +399,7 @@ fn forget_old(work: &Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 fn ignore_in_git(directory: &Path) -> io::Result<()> {
+    // `create_new` follows no link.
     let file = OpenOptions::new().write(true).create_new(true).open(directory.join(".gitignore"));
     match file {
         Ok(mut file) => file.write_all(b"*\n"),
@@ -400,13 +411,9 @@ fn ignore_in_git(directory: &Path) -> io::Result<()> {
 /// A file that is locked for as long as this process lives and still has its name.
 fn lock_for_life(path: &Path) -> io::Result<File> {
     loop {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = plain(&mut options).open(path)?;
         file.lock()?;
         match fs::metadata(path) {
             Ok(named) if named.ino() == file.metadata()?.ino() => return Ok(file),
@@ -416,6 +423,12 @@ fn lock_for_life(path: &Path) -> io::Result<File> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// A link or a pipe in a file's place is not followed and not waited for.
+fn plain(options: &mut OpenOptions) -> &mut OpenOptions {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    options.custom_flags(i32::try_from(flags).unwrap_or_default())
 }
 
 fn text(value: &impl serde::Serialize) -> Result<String, PortError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -223,7 +223,7 @@ impl Http {
         }
         let passes = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         let retry_after = response.headers().get(RETRY_AFTER).and_then(retry_after);
-        if status.is_redirection() {
+        if status.is_redirection() && response.headers().contains_key(LOCATION) {
             let text = format!(
                 "{place} answers with HTTP {status} and points elsewhere; other hosts are not asked",
                 status = status.as_u16()

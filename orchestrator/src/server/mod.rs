@@ -6,6 +6,7 @@
 pub mod dispatch;
 mod handle;
 pub mod reply;
+mod roots;
 mod secret;
 
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ use crate::host::log::{Level, Log};
 use crate::model::Models;
 use crate::protocol::desiide::convert::{log_notification, task_event};
 use crate::protocol::desiide::types::{
-    CancelRequestParams, InitializeParams, LOG, LogLevel, TASK_EVENT,
+    CancelRequestParams, InitializeParams, LOG, LogLevel, Method, TASK_EVENT,
 };
 use crate::rpc::connection::{Connection, Incoming, Outgoing};
 use crate::rpc::message::{Id, Malformed, Message};
@@ -268,7 +269,12 @@ impl Served {
         if self.unopened.is_none() {
             return self.send(&answer(Some(id), Err(Fault::SecondInitialize)));
         }
-        let result = dispatch::initialize(&params);
+        let result = dispatch::initialize(&params).and_then(|result| {
+            match roots::problem(&params.workspace_roots) {
+                None => Ok(result),
+                Some(problems) => Err(Fault::Params(Method::Initialize, problems)),
+            }
+        });
         let is_open = result.is_ok();
         self.send(&answer(Some(id), result));
         let Some(Unopened { compose, secrets, events, notices }) =

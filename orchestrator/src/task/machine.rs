@@ -110,6 +110,8 @@ pub enum Judgement {
     Refuse {
         /// Labels.
         reasons: Vec<String>,
+        /// Sentences for the model: why not, and what instead; may be empty.
+        why: Vec<String>,
     },
 }
 
@@ -553,9 +555,14 @@ impl Machine {
         let decision = records.first().map(|record| record.id.clone());
         self.decided(now, records, acts);
         match judgement {
-            Judgement::Refuse { reasons } => {
-                let why = format!("`{}` was refused: {}", call.tool.name(), reasons.join(", "));
-                self.refuse(now, FailureKind::Blocked, why, reasons, acts);
+            Judgement::Refuse { reasons, why } => {
+                let mut text =
+                    format!("`{}` was refused: {}", call.tool.name(), reasons.join(", "));
+                for sentence in why {
+                    text.push('\n');
+                    text.push_str(&sentence);
+                }
+                self.refuse(now, FailureKind::Blocked, text, reasons, acts);
             }
             // Edits are reviewed in any case, so nobody is asked twice.
             Judgement::Ask { reasons, paths } if call.tool != ToolName::ProposeEdit => {

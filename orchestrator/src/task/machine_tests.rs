@@ -153,7 +153,10 @@ fn ask() -> Judgement {
 }
 
 fn refuse() -> Judgement {
-    Judgement::Refuse { reasons: vec!["deny_list:rm_rf".to_owned()] }
+    Judgement::Refuse {
+        reasons: vec!["deny_list:rm_rf".to_owned()],
+        why: vec!["It deletes.".to_owned()],
+    }
 }
 
 fn ok() -> Input {

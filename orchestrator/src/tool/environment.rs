@@ -2,6 +2,47 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::guard::Surroundings;
+
+/// Variables that build services set.
+const BUILD_SERVICES: [&str; 8] = [
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "BUILDKITE",
+    "CIRCLECI",
+    "TRAVIS",
+    "JENKINS_URL",
+    "TEAMCITY_VERSION",
+    "TF_BUILD",
+];
+
+/// Variables of sessions on another machine than the person's.
+const REMOTE: [&str; 6] = [
+    "SSH_CONNECTION",
+    "SSH_CLIENT",
+    "CODESPACES",
+    "GITPOD_WORKSPACE_ID",
+    "REMOTE_CONTAINERS",
+    "VSCODE_REMOTE_AUTHORITY",
+];
+
+/// Where this process runs, by what its environment says.
+pub(super) fn surroundings(environment: &[(OsString, OsString)]) -> Surroundings {
+    let value = |name: &str| {
+        let found = environment.iter().find(|(own, _)| own == name)?;
+        Some(found.1.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+    };
+    let is_told = |names: &[&str]| names.iter().any(|name| value(name).is_some());
+    let is_on = value("CI").is_some_and(|value| !matches!(value.as_str(), "0" | "false" | "no"));
+    if is_on || is_told(&BUILD_SERVICES) {
+        Surroundings::Ci
+    } else if is_told(&REMOTE) {
+        Surroundings::Remote
+    } else {
+        Surroundings::Local
+    }
+}
+
 /// Parts of names of variables that hold secrets.
 const SECRET_NAMES: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
@@ -81,8 +122,24 @@ fn has_url_password(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::filter;
+    use super::{filter, surroundings};
+    use crate::guard::Surroundings;
     use std::ffi::OsString;
+
+    #[test]
+    fn a_process_knows_where_it_runs() {
+        let of = |pairs: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
+            surroundings(&pairs.iter().map(pair).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            of(&[("HOME", "/home/dev"), ("CI", "false"), ("TRAVIS", "")]),
+            Surroundings::Local
+        );
+        assert_eq!(of(&[("CI", "true"), ("SSH_CONNECTION", "a")]), Surroundings::Ci);
+        assert_eq!(of(&[("GITLAB_CI", "1")]), Surroundings::Ci);
+        assert_eq!(of(&[("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")]), Surroundings::Remote);
+    }
 
     #[test]
     fn what_holds_a_secret_is_left_out() {

@@ -88,6 +88,76 @@ pub(super) async fn default_branch(toolbox: &Toolbox) -> Option<String> {
     name.strip_prefix("origin/").filter(|name| *name != "HEAD").map(str::to_owned)
 }
 
+/// Whether git, asked this in the first root, has anything to say.
+pub(super) async fn says_something(toolbox: &Toolbox, args: &[&str]) -> bool {
+    ask(toolbox, &CancellationToken::new(), args).await.is_some()
+}
+
+/// Adds to a command's environment what keeps git, started by it, from running programs that the settings
+/// of the repository name: monitors, hooks, diff programs, conversions and filters. For commands that run
+/// because the gate knows that they only read, which is known of git and not of those programs. The drivers
+/// the person themselves configured stay.
+pub(super) async fn disarm(task: &Task<'_>, environment: &mut Vec<(OsString, OsString)>) {
+    let mut settings: Vec<(String, String)> = READER
+        .iter()
+        .filter_map(|name| SETTINGS.iter().find(|(own, _)| own == name))
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let pattern = r"^(filter\..*\.(clean|smudge|process)|diff\.(external|.*\.(textconv|command)))$";
+    let args = ["config", "--show-scope", "--null", "--name-only", "--get-regexp", pattern];
+    let cancel = task.cancel.clone();
+    let found = ask(task.toolbox, &cancel, &args).await.unwrap_or_default();
+    let mut parts = found.split('\0');
+    while let (Some(scope), Some(name)) = (parts.next(), parts.next()) {
+        if matches!(scope.trim(), "local" | "worktree")
+            && let Some(value) = harmless(name)
+        {
+            settings.push((name.to_owned(), value.to_owned()));
+            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| value.is_empty()) {
+                settings.push((format!("{filter}.required"), "false".to_owned()));
+            }
+        }
+    }
+    environment.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_"));
+    environment.extend(as_environment(settings));
+}
+
+/// What a driver is set to instead.
+fn harmless(name: &str) -> Option<&'static str> {
+    Some(match name.rsplit('.').next()? {
+        "clean" | "smudge" | "process" => "",
+        "textconv" => "cat",
+        // Git hands over the path, the old file, its id and mode, and the same of the new one.
+        "command" | "external" => {
+            r#"f() { diff -u --label "a/$1" --label "b/$1" -- "$2" "$5"; true; }; f"#
+        }
+        _ => return None,
+    })
+}
+
+/// Those of [`SETTINGS`] that a command which only reads is given.
+const READER: [&str; 9] = [
+    "core.fsmonitor",
+    "core.hooksPath",
+    "core.pager",
+    "core.sshCommand",
+    "core.askPass",
+    "core.alternateRefsCommand",
+    "log.showSignature",
+    "gpg.program",
+    "diff.ignoreSubmodules",
+];
+
+/// Settings as git takes them from its environment.
+fn as_environment(settings: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
+    let mut out = vec![("GIT_CONFIG_COUNT".into(), settings.len().to_string().into())];
+    for (index, (name, value)) in settings.into_iter().enumerate() {
+        out.push((format!("GIT_CONFIG_KEY_{index}").into(), name.into()));
+        out.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
+    }
+    out
+}
+
 async fn ask(toolbox: &Toolbox, cancel: &CancellationToken, args: &[&str]) -> Option<String> {
     let task = Task { toolbox, cancel };
     let command = command(&task, &[], args, KEPT, BRANCH_LIMIT).ok()?;
@@ -471,11 +541,7 @@ fn command(
     set("GIT_PAGER".into(), "cat".into());
     set("GIT_EDITOR".into(), "false".into());
     set("LC_ALL".into(), "C.UTF-8".into());
-    set("GIT_CONFIG_COUNT".into(), settings.len().to_string());
-    for (index, (name, value)) in settings.into_iter().enumerate() {
-        set(format!("GIT_CONFIG_KEY_{index}"), name);
-        set(format!("GIT_CONFIG_VALUE_{index}"), value);
-    }
+    environment.extend(as_environment(settings));
     let mut arguments = vec!["--no-pager".to_owned()];
     arguments.extend(args.iter().map(|arg| (*arg).to_owned()));
     Ok(Command {

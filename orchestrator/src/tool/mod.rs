@@ -9,9 +9,11 @@ mod check;
 mod environment;
 mod git_read;
 mod launch;
+mod links;
 mod lint;
 mod list_files;
 pub mod meta;
+mod migrations;
 mod output;
 pub mod path;
 pub mod process;
@@ -22,6 +24,7 @@ mod run_tests;
 pub mod sandbox;
 mod search;
 mod shell;
+mod size;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -36,7 +39,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::secret::SecretNames;
-use crate::guard::{Cleared, Repository};
+use crate::guard::{Cleared, Link, Named, Repository, Surroundings};
 use crate::task::call::{FailureKind, ToolCall, ToolName, ToolResult, ToolSpec};
 use crate::task::edit::{FileEdit, FileMeta};
 use crate::task::project::Project;
@@ -191,8 +194,9 @@ impl Toolbox {
     /// Runs a call; a tripped `cancel` kills what it started and gives a cancelled result.
     pub async fn run(&self, call: Cleared<ToolCall>, cancel: &CancellationToken) -> Ran {
         let begin = Instant::now();
+        let is_reader = call.is_reader();
         let call = call.into_inner();
-        let answer = match self.answer(&call, cancel).await {
+        let answer = match self.answer(&call, is_reader, cancel).await {
             Outcome::Answer(answer) => answer,
             Outcome::Proposal(proposal) => return proposal,
         };
@@ -206,7 +210,18 @@ impl Toolbox {
         git_read::branch(self, cancel).await
     }
 
-    async fn answer(&self, call: &ToolCall, cancel: &CancellationToken) -> Outcome {
+    /// Lines of the text files in the first root that git would not ignore; beyond 32 MiB an estimate.
+    /// Blocks while it reads them.
+    pub fn lines(&self) -> u64 {
+        size::lines(self)
+    }
+
+    async fn answer(
+        &self,
+        call: &ToolCall,
+        is_reader: bool,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         if let Err(problems) = self.check(call) {
             let message = format!("the arguments of {} are wrong: {problems}", call.tool.name());
             return Outcome::Answer(Answer::failed(FailureKind::InvalidArgs, message));
@@ -221,7 +236,7 @@ impl Toolbox {
             ToolName::ListFiles => list_files::run(&task, args).await,
             ToolName::Search => search::run(&task, args).await,
             ToolName::ProposeEdit => return propose_edit::run(&task, args).await,
-            ToolName::Shell => shell::run(&task, args).await,
+            ToolName::Shell => shell::run(&task, args, is_reader).await,
             ToolName::RunTests => run_tests::run(&task).await,
             ToolName::Lint => lint::run(&task).await,
             ToolName::GitRead => git_read::run(&task, args).await,
@@ -238,7 +253,31 @@ impl Repository for Toolbox {
     async fn default_branch(&self) -> Option<String> {
         git_read::default_branch(self).await
     }
+
+    async fn has_pending_migrations(&self) -> bool {
+        migrations::are_pending(self).await
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        environment::surroundings(&self.options.environment)
+    }
+
+    async fn links(&self, named: Vec<Named>) -> Option<Vec<Link>> {
+        let roots = self.workspace.place().roots.clone();
+        let looked = tokio::task::spawn_blocking(move || links::look(&roots, &named));
+        // A disk that does not answer must not keep a task from being asked about.
+        tokio::time::timeout(LOOK_LIMIT, looked).await.ok()?.ok()?
+    }
+
+    async fn behind(&self, command: &str) -> Option<String> {
+        let (workspace, command) = (Arc::clone(&self.workspace), command.to_owned());
+        let read = tokio::task::spawn_blocking(move || project::scripts(&workspace, &command));
+        tokio::time::timeout(LOOK_LIMIT, read).await.ok()?.ok()?
+    }
 }
+
+/// How long a look at links or scripts may take.
+const LOOK_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// What a tool gives.
 enum Outcome {

@@ -1,5 +1,7 @@
 //! What a project says about itself: its settings, and the commands its files give away.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::Workspace;
@@ -38,6 +40,53 @@ pub fn read(workspace: &Workspace) -> (Project, Vec<String>) {
         project.lint_command = first.detect(|one| one.lint);
     }
     (project, warnings)
+}
+
+/// Programs that run scripts of a package.
+const MANAGERS: [&str; 6] = ["npm", "pnpm", "yarn", "bun", "npm-run-all", "corepack"];
+/// Short names of npm's own.
+const SHORT: [(&str, &str); 3] = [("t", "test"), ("tst", "test"), ("it", "test")];
+
+/// The scripts of `package.json` that a command runs, with those before and after them and those they
+/// name, as one JSON object; none where it runs none. What they say decides what runs, whatever the
+/// command's own text.
+pub fn scripts(workspace: &Workspace, command: &str) -> Option<String> {
+    if !words(command).any(|word| MANAGERS.contains(&word)) {
+        return None;
+    }
+    let text = First(workspace).text("package.json").ok()??;
+    let package: Value = serde_json::from_str(&text).ok()?;
+    let all: BTreeMap<&str, &str> = package
+        .get("scripts")?
+        .as_object()?
+        .iter()
+        .filter_map(|(name, body)| Some((name.as_str(), body.as_str()?)))
+        .collect();
+    let mut reached: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut texts = vec![command];
+    while let Some(text) = texts.pop() {
+        // `run-p "build:*"` names scripts by a pattern.
+        let names_all = text.contains('*');
+        let short = |word: &str| SHORT.iter().any(|(short, _)| *short == word);
+        for (name, body) in &all {
+            let base = name.strip_prefix("pre").or_else(|| name.strip_prefix("post"));
+            let is_named = |name: &str| {
+                words(text).any(|word| word == name || (name == "test" && short(word)))
+            };
+            let runs = names_all || is_named(name) || base.is_some_and(is_named);
+            if runs && reached.insert(name, body).is_none() {
+                texts.push(body);
+            }
+        }
+    }
+    (!reached.is_empty()).then(|| serde_json::to_string(&reached).unwrap_or_default())
+}
+
+/// Words that may be names of programs or scripts.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part =
+        |own: char| own.is_alphanumeric() || matches!(own, '_' | '-' | ':' | '.' | '/' | '@');
+    text.split(move |own| !is_part(own)).filter(|word| !word.is_empty())
 }
 
 fn parse(text: &str) -> Result<Project, String> {

@@ -6,7 +6,7 @@ use super::answer::Answer;
 use super::args::Args;
 use super::output::Keep;
 use super::process::{Command, Ended, How};
-use super::{Task, environment};
+use super::{Task, environment, git_read};
 use crate::task::call::FailureKind;
 
 /// When a command that named no limit is killed.
@@ -18,16 +18,21 @@ const KEPT: usize = 64 * 1024;
 /// What is shown for a command that printed nothing.
 const NOTHING: &str = "(no output)";
 
-pub(super) async fn run(task: &Task<'_>, args: Args<'_>) -> Answer {
+/// Runs the command; one that runs because it only reads is kept from what a repository's settings could
+/// make of it.
+pub(super) async fn run(task: &Task<'_>, args: Args<'_>, is_reader: bool) -> Answer {
     let line = args.text("command").unwrap_or_default();
     let limit = args
         .number("timeoutMs")
         .and_then(|limit| u64::try_from(limit).ok())
         .map_or(DEFAULT_LIMIT, Duration::from_millis);
-    let command = match command(task, line, Keep::Last(KEPT), limit) {
+    let mut command = match command(task, line, Keep::Last(KEPT), limit) {
         Ok(command) => command,
         Err(cause) => return Answer::failed(FailureKind::Failed, cause),
     };
+    if is_reader && line.contains("git") {
+        git_read::disarm(task, &mut command.environment).await;
+    }
     let ended = task.children().run(command, task.cancel).await;
     answer(task, &ended)
 }

@@ -14,7 +14,7 @@ use super::{
     Children, Launcher, Ran, Sandbox, ToolOptions, Toolbox, Workspace, WorkspaceError, meta,
     project,
 };
-use crate::guard::Cleared;
+use crate::guard::{Cleared, Repository as _, Surroundings};
 use crate::task::call::{FailureKind, ToolCall, ToolName, ToolResult};
 
 /// A folder of its own, deleted at the end.
@@ -1090,6 +1090,132 @@ async fn git_starts_nothing_the_repository_asks_for() {
         assert!(kind(&result).is_none(), "{args}: {result:?}");
         assert!(!mark.exists(), "{args}");
     }
+}
+
+/// A command of the shell tool that only reads starts nothing the repository's settings name; the person's
+/// own drivers work on, and so does all a person agreed to.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_by_git_start_nothing_the_repository_asks_for() {
+    let folder = Folder::new();
+    folder.write("a.txt", "one\n").write("b.txt", "one\n");
+    folder.write(".gitattributes", "a.txt filter=evil diff=evil\nb.txt diff=own\n");
+    let home = folder.0.join("home");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join(".gitconfig"), "[diff \"own\"]\n textconv = sed s/^/own:/\n").unwrap();
+    repository(&folder).await;
+    let tools = folder.with(|options| {
+        options.environment.retain(|(name, _)| name != "HOME" && name != "XDG_CONFIG_HOME");
+        options.environment.push(("HOME".into(), home.clone().into()));
+    });
+    let mark = folder.0.join("mark");
+    let evil = format!("sh -c 'touch {}; cat'", mark.display());
+    for name in [
+        "core.fsmonitor",
+        "core.pager",
+        "diff.external",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "filter.evil.clean",
+        "filter.evil.process",
+        "gpg.program",
+    ] {
+        shell(&tools, &format!("git config {name} \"{evil}\"")).await;
+    }
+    shell(&tools, "git config log.showSignature true").await;
+    folder.write("a.txt", "two\n").write("b.txt", "two\n");
+    let read = async |command: &str| {
+        let call = ToolCall {
+            id: "1".into(),
+            tool: ToolName::Shell,
+            args: json!({ "command": command }).as_object().unwrap().clone(),
+        };
+        match tools.run(Cleared::reader_by_test(call), &CancellationToken::new()).await {
+            Ran::Result(result) => result,
+            Ran::Proposal { .. } => panic!("proposed"),
+        }
+    };
+    for command in
+        ["git status", "git diff", "git -C . diff HEAD", "git log -p", "cd . && git show"]
+    {
+        let result = read(command).await;
+        assert!(kind(&result).is_none(), "{command}: {result:?}");
+        assert!(!mark.exists(), "{command}");
+    }
+    // A repository that names a program for all files leaves its person's own no room.
+    shell(&tools, "git config --unset diff.external").await;
+    assert!(read("git diff").await.output.contains("+own:two"));
+    let diff = read("git diff").await.output;
+    assert!(diff.contains("+++ b/a.txt\n") && diff.contains("+two\n"), "{diff}");
+    // The person's word is enough for the rest.
+    shell(&tools, "git status").await;
+    assert!(mark.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn migrations_wait_when_they_are_new_since_the_last_commit() {
+    let folder = Folder::new();
+    folder.write("db/migrate/001_first.sql", "x\n").write("src/a.rs", "x\n");
+    let tools = repository(&folder).await;
+    assert!(!tools.has_pending_migrations().await);
+    folder.write("src/b.rs", "x\n");
+    assert!(!tools.has_pending_migrations().await);
+    folder.write("db/migrate/002_next.sql", "x\n");
+    assert!(tools.has_pending_migrations().await);
+    shell(&tools, "git add -A").await;
+    assert!(tools.has_pending_migrations().await);
+    shell(&tools, "git commit -qm second").await;
+    assert!(!tools.has_pending_migrations().await);
+    let plain = Folder::new();
+    plain.write("migrations/1.sql", "x");
+    assert!(!plain.tools().has_pending_migrations().await);
+}
+
+#[test]
+fn a_project_has_as_many_lines_as_its_own_text_files() {
+    let folder = Folder::new();
+    folder
+        .write("a.rs", "1\n2\n3\n")
+        .write("d/b.rs", "1\n2")
+        .write("image", b"\0\n\n\n")
+        .write(".gitignore", "out\n")
+        .write("out/c.rs", "1\n")
+        .write("node_modules/x.js", "1\n");
+    assert_eq!(folder.tools().lines(), 6);
+    assert_eq!(Folder::new().tools().lines(), 0);
+}
+
+#[test]
+fn tools_say_where_they_run() {
+    let tools = Folder::new().with(|options| options.environment = vec![("CI".into(), "1".into())]);
+    assert_eq!(tools.surroundings(), Surroundings::Ci);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_stand_behind_a_command() {
+    let folder = Folder::new();
+    folder.write(
+        "package.json",
+        r#"{"scripts": {"pretest": "npm run build", "test": "vitest", "build": "tsc",
+            "start": "node .", "all": "run-p check:*", "check:a": "a", "lint": "eslint . && yarn types",
+            "types": "tsc --noEmit", "posttypes": "echo"}}"#,
+    );
+    let tools = folder.tools();
+    for (command, names) in [
+        ("npm test", &["build", "pretest", "test"][..]),
+        ("npm t", &["build", "pretest", "test"]),
+        ("cd . && npm run-script start", &["start"]),
+        ("yarn lint", &["lint", "posttypes", "types"]),
+        ("npm ci", &[]),
+        ("make test", &[]),
+        ("vitest", &[]),
+    ] {
+        let text = tools.behind(command).await;
+        let found: serde_json::Map<String, Value> =
+            text.map(|text| serde_json::from_str(&text).unwrap()).unwrap_or_default();
+        assert_eq!(found.keys().collect::<Vec<_>>(), names, "{command}");
+    }
+    assert!(tools.behind("npm run all").await.unwrap().contains("check:a"));
+    assert_eq!(Folder::new().tools().behind("npm test").await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
