@@ -18,6 +18,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 use tokio::sync::mpsc;
 
 use crate::advisor::Advisor;
+use crate::advisor::pack::workflow_word;
 use crate::drive::{Runtime, Scope, Services};
 use crate::guard::{Guard, Words};
 use crate::host::memory::Memory;
@@ -341,6 +342,10 @@ impl Desk {
                 };
                 self.line(&format!("< {end} after {} ms", result.duration_ms));
                 self.indented(&result.output);
+                let labels = result.failure.iter().flat_map(|failure| &failure.reasons);
+                if labels.into_iter().any(|label| label == "tool_not_allowed") {
+                    self.line("    --allow shell,run_tests,lint gives the model more tools");
+                }
             }
             EventBody::DecisionMade { decision } => self.decided(&decision),
             EventBody::ApprovalRequired { approval, call, paths, .. } => {
@@ -380,15 +385,18 @@ impl Desk {
             if matches!(decision.question.as_str(), "reversible" | "high_risk_area") {
                 return;
             }
+            let call = self.last.as_ref().and_then(|id| self.calls.get(id));
+            let is_edit = call.is_some_and(|call| call.tool == ToolName::ProposeEdit);
             let word = match outcome {
+                // Nothing is written before the person has seen it.
+                Outcome::Auto | Outcome::Confirm if is_edit => "you review it",
                 Outcome::Auto => "it runs unasked",
                 Outcome::Confirm => "you are asked",
                 Outcome::Block => "it is refused",
             };
-            let call = self.last.as_ref().and_then(|id| self.calls.get(id));
             let words = call
                 .map(|call| self.guard.words(call, &decision.reasons, &self.place, &self.project));
-            self.line(&format!("  gate: {word} [{}]", decision.reasons.join(", ")));
+            self.line(&format!("  gate: {word}{}", bracketed(&decision.reasons)));
             for Words { label, why, instead } in words.unwrap_or_default() {
                 self.line(&format!("    {label}: {why}"));
                 if !instead.is_empty() {
@@ -396,16 +404,19 @@ impl Desk {
                 }
             }
         } else {
-            let workflow = decision.workflow.map(|own| format!("{own:?}").to_lowercase());
-            let labels = match decision.reasons.as_slice() {
-                [] => String::new(),
-                labels => format!(" [{}]", labels.join(", ")),
+            // The workflow that was chosen stands in all three records; one line of it is enough.
+            let chosen = match (decision.question.as_str(), decision.workflow) {
+                ("cheap_success", Some(workflow)) => {
+                    format!("; it works as {}", workflow_word(workflow))
+                }
+                ("cheap_success", None) => "; no workflow is possible".to_owned(),
+                _ => String::new(),
             };
             self.line(&format!(
-                "  advisor: {} is {}, so {}{labels}",
+                "  advisor: {} {}{chosen}{}",
                 decision.question.replace('_', " "),
                 said(&decision.answer),
-                workflow.unwrap_or_else(|| "no workflow".to_owned()),
+                bracketed(&decision.reasons),
             ));
         }
     }
@@ -524,6 +535,11 @@ fn shown(call: &ToolCall) -> String {
     let args = serde_json::Value::Object(call.args.clone()).to_string();
     let args: String = args.chars().take(400).collect();
     format!("{} {args}", call.tool.name())
+}
+
+/// Labels behind a line; nothing for none.
+fn bracketed(labels: &[String]) -> String {
+    if labels.is_empty() { String::new() } else { format!(" [{}]", labels.join(", ")) }
 }
 
 /// An engine's answer, briefly.

@@ -5,25 +5,16 @@
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use shellgate_orchestrator::advisor::Advisor;
-use shellgate_orchestrator::guard::{Guard, Judged, Ruling};
-use shellgate_orchestrator::host::memory::Memory;
-use shellgate_orchestrator::host::records::DecisionLog;
 use shellgate_orchestrator::host::store::Store;
 use shellgate_orchestrator::protocol::desiide::convert::task_event;
-use shellgate_orchestrator::task::call::{ToolCall, ToolName};
-use shellgate_orchestrator::task::port::Records as _;
-use shellgate_orchestrator::tool::{ToolOptions, Toolbox, Workspace, project};
 use suite::random::Random;
-use tokio_util::sync::CancellationToken;
 
 use super::model;
 use super::play::Folder;
-use super::program::{Client, processes, program};
+use super::program::{Client, example, processes, program};
 use super::report::{is_full, record};
 
 fn seed() -> u64 {
@@ -315,49 +306,12 @@ fn the_first_answer_comes_soon() {
 
 #[test]
 fn a_gated_read_adds_little() {
-    let rounds = if is_full() { 2000 } else { 40 };
-    let folder = workspace("campaign-read");
-    let workspace = Arc::new(Workspace::open(std::slice::from_ref(&folder.0)).unwrap());
-    let project = Arc::new(project::read(&workspace).0);
-    let toolbox =
-        Toolbox::new(Arc::clone(&workspace), Arc::clone(&project), &ToolOptions::of_this_process());
-    let advisor = Arc::new(Advisor::new("a salt of sixteen letters"));
-    let guard = Arc::new(Guard::new(advisor, Arc::new(Memory::default()), String::new()));
-    let place = workspace.place().clone();
-    let guard = guard.open("t".to_owned(), place, project, Arc::new(toolbox.clone()));
-    let records = DecisionLog::new(Some(folder.0.clone()), |line| panic!("{line}"), |_| {});
-    let call = ToolCall {
-        id: "c".to_owned(),
-        tool: ToolName::ReadFile,
-        args: json!({ "path": "a.txt" }).as_object().unwrap().clone(),
-    };
-    let never = CancellationToken::new();
-    let judge = async || {
-        let Judged { ruling, records: told } = guard.judge(call.clone(), &never).await;
-        for one in &told {
-            records.append(one).await;
-        }
-        match ruling {
-            Ruling::Run(cleared) => cleared,
-            other => panic!("a plain read asks: {other:?}"),
-        }
-    };
-    let (mut alone, mut gated) = (Vec::new(), Vec::new());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        for _ in 0..rounds {
-            let cleared = judge().await;
-            let begin = Instant::now();
-            toolbox.run(cleared, &never).await;
-            alone.push(begin.elapsed().as_secs_f64() * 1000.0);
-            let begin = Instant::now();
-            let cleared = judge().await;
-            toolbox.run(cleared, &never).await;
-            gated.push(begin.elapsed().as_secs_f64() * 1000.0);
-        }
-    });
-    let (alone, gated) = (median(alone), median(gated));
-    let added = gated - alone;
+    let rounds = if is_full() { "2000" } else { "40" };
+    let told = Command::new(example("gated_read")).arg(rounds).output().unwrap();
+    assert!(told.status.success(), "{told:?}");
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let of = |name: &str| told[name].as_f64().unwrap();
+    let (alone, gated, added) = (of("alone_ms"), of("gated_ms"), of("added_ms"));
     record("read", &[("alone_ms", alone), ("gated_ms", gated), ("added_ms", added)]);
     println!("read_file: {alone:.3} ms alone, {gated:.3} ms judged and recorded");
     // Only the figures of a full run on a quiet machine count; this is a guard against the absurd.

@@ -17,23 +17,37 @@ use super::ledger::Ledger;
 /// The program: the one `SHELLGATE_ORCHESTRATOR` names, else the one of this build, built when missing.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        if let Some(path) = std::env::var_os("SHELLGATE_ORCHESTRATOR") {
-            return PathBuf::from(path);
-        }
-        // .../target/<profile>/deps/suite-0123
-        let own = std::env::current_exe().unwrap();
-        let folder = own.parent().unwrap().parent().unwrap();
-        let profile = if folder.ends_with("release") { "release" } else { "dev" };
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "shellgate-orchestrator", "--profile", profile])
-            .current_dir(super::here(""))
-            .env("CARGO_TARGET_DIR", folder.parent().unwrap())
-            .status()
-            .unwrap();
-        assert!(status.success(), "the program cannot be built");
-        folder.join("shellgate-orchestrator")
+    PROGRAM.get_or_init(|| match std::env::var_os("SHELLGATE_ORCHESTRATOR") {
+        Some(path) => PathBuf::from(path),
+        None => built(&["--bin", "shellgate-orchestrator"]).join("shellgate-orchestrator"),
     })
+}
+
+/// An example of the service's package: the one beside the program that `SHELLGATE_ORCHESTRATOR` names, else the one
+/// of this build, built when missing.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let folder = match std::env::var_os("SHELLGATE_ORCHESTRATOR") {
+        Some(path) => Path::new(&path).parent().unwrap().to_owned(),
+        None => built(&["--example", name]),
+    };
+    folder.join("examples").join(name)
+}
+
+/// Builds a part of the service's package as this suite is built; gives the folder of programs.
+fn built(part: &[&str]) -> PathBuf {
+    // .../target/<profile>/deps/suite-0123
+    let own = std::env::current_exe().unwrap();
+    let folder = own.parent().unwrap().parent().unwrap();
+    let profile = if folder.ends_with("release") { "release" } else { "dev" };
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "shellgate-orchestrator", "--profile", profile])
+        .args(part)
+        .current_dir(super::here(""))
+        .env("CARGO_TARGET_DIR", folder.parent().unwrap())
+        .status()
+        .unwrap();
+    assert!(status.success(), "the program cannot be built");
+    folder.to_owned()
 }
 
 /// A running service and the client's view of it.

@@ -1,14 +1,16 @@
 //! What only shows over the wire of the real program, on a real folder: sandboxes, ways out of the
 //! workspace, links, scripts that change, and failures of models.
 
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::model;
 use super::play::Folder;
-use super::program::Client;
+use super::program::{Client, program};
 
 /// A workspace, with a folder beside it that is none of it.
 struct House {
@@ -230,6 +232,49 @@ fn a_script_that_changes_is_asked_about_again() {
     package("echo something else");
     assert_eq!(asked("reject"), 1);
     assert_eq!((asked("approve"), asked("reject")), (1, 0));
+}
+
+#[test]
+fn a_person_can_follow_the_demo() {
+    let house = House::new("demo");
+    house.write("root/README.md", "# A project\n");
+    let play = |more: &[&str], input: &str| {
+        let mut child = Command::new(program())
+            .args(["demo", house.path("root").to_str().unwrap(), "show me"])
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = play(&["--allow", "shell"], "too soon\ny\n");
+    for line in [
+        "gate: it runs unasked [read_only_allow]",
+        "deny_list:curl_pipe_sh: It runs code that comes over the network, unseen.",
+        "instead: Download it to a file of the workspace",
+        "gate: you are asked [not_safe_now, irreversible]",
+        "not_safe_now: Nothing says that it is harmless.",
+        "? shell {\"command\":\"touch made-by-the-demo\"}",
+        "too soon",
+        "gate: you review it",
+        "  applied",
+        "* done",
+    ] {
+        assert!(told.contains(line), "{line} is missing:\n{told}");
+    }
+    assert!(house.path("root/HELLO.md").exists() && !house.path("root/made-by-the-demo").exists());
+    let told = play(&[], "");
+    assert!(
+        told.contains("> a call that cannot begin") && told.contains("--allow shell"),
+        "{told}"
+    );
+    let help = Command::new(program()).args(["demo", "--help"]).output().unwrap();
+    assert_eq!(help.status.code(), Some(0));
+    assert!(String::from_utf8(help.stdout).unwrap().contains("What the lines mean:"));
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl TaskGuard {
         let deed = Deed::of(call, &self.project);
         let gates = &self.guard.gates;
         let told = deed.analysed.map(|command| gates.words(&command, &self.scene));
-        words::in_words(labels, told.unwrap_or_default())
+        words::in_words(labels, &told.unwrap_or_default())
     }
 
     fn is_remembered(&self, call: &ToolCall, own: Option<&str>) -> bool {

@@ -31,12 +31,12 @@ impl Guard {
         let deed = Deed::of(call, project);
         let scene = Scene::of(place, &project.sensitive_globs);
         let told = deed.analysed.map(|command| self.gates.words(&command, &scene));
-        in_words(labels, told.unwrap_or_default())
+        in_words(labels, &told.unwrap_or_default())
     }
 }
 
 /// Labels in words, with what the gate told where it told something.
-pub(super) fn in_words(labels: &[String], told: Vec<Words>) -> Vec<Words> {
+pub(super) fn in_words(labels: &[String], told: &[Words]) -> Vec<Words> {
     let of = |label: &String| {
         told.iter().find(|own| own.label == *label).cloned().unwrap_or_else(|| general(label))
     };

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -42,7 +43,7 @@ pub fn find(base: &Path, names: &[&str]) -> io::Result<PathBuf> {
 fn walk(
     base: &Path,
     names: &[&str],
-    prepare: impl Fn(rustix::fd::BorrowedFd<'_>, &str) -> Result<(), Errno>,
+    prepare: impl Fn(BorrowedFd<'_>, &str) -> Result<(), Errno>,
 ) -> io::Result<PathBuf> {
     let mut path = fs::canonicalize(base)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -60,7 +61,6 @@ fn walk(
             };
             io::Error::new(error.kind(), why)
         };
-        use rustix::fd::AsFd as _;
         prepare(handle.as_fd(), name).map_err(told)?;
         handle = rustix::fs::openat(&handle, *name, flags, Mode::empty()).map_err(told)?;
     }

@@ -1,6 +1,7 @@
 //! What is known of models by their names: windows, output limits, ways to reason, prices.
 //!
-//! A table; a new model is a new line. Prices are US dollars per million tokens as the provider
+//! A table; a new model is a new line. It grows old: what a person configures (`capabilities`,
+//! `costPerMTok`) outweighs it field by field, and a name that is not in it still works. Prices are US dollars per million tokens as the provider
 //! publishes them; reading from its cache costs a tenth of input, writing to it a quarter more.
 
 use super::Price;

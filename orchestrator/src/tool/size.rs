@@ -60,9 +60,8 @@ pub(super) fn lines(toolbox: &Toolbox) -> u64 {
     lines.saturating_add(unread / line)
 }
 
-/// Newlines, and one more for a last line without.
+/// Lines, a last one without a newline included.
 fn count(text: &[u8]) -> u64 {
-    let newlines = text.iter().filter(|byte| **byte == b'\n').count();
-    let is_open = text.last().is_some_and(|byte| *byte != b'\n');
-    u64::try_from(newlines).unwrap_or_default().saturating_add(u64::from(is_open))
+    let lines = text.split_inclusive(|byte| *byte == b'\n').count();
+    u64::try_from(lines).unwrap_or_default()
 }
