@@ -15,7 +15,7 @@ pub(crate) fn is_full() -> bool {
     std::env::var("CAMPAIGN").is_ok_and(|word| word == "full" || word == "record")
 }
 
-/// Keeps the figures of one test of a campaign, where that was asked for, and tells all anew.
+/// Keeps the figures of one test of a campaign that went well, where that was asked for, and tells all anew.
 pub(crate) fn record(section: &str, figures: &[(&str, f64)]) {
     static LOCK: Mutex<()> = Mutex::new(());
     if std::env::var("CAMPAIGN").is_ok_and(|word| word == "record") {
