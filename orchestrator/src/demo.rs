@@ -342,8 +342,8 @@ impl Desk {
                 };
                 self.line(&format!("< {end} after {} ms", result.duration_ms));
                 self.indented(&result.output);
-                let labels = result.failure.iter().flat_map(|failure| &failure.reasons);
-                if labels.into_iter().any(|label| label == "tool_not_allowed") {
+                let mut labels = result.failure.iter().flat_map(|failure| &failure.reasons);
+                if labels.any(|label| label == "tool_not_allowed") {
                     self.line("    --allow shell,run_tests,lint gives the model more tools");
                 }
             }
