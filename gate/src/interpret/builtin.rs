@@ -196,10 +196,7 @@ impl Runner<'_> {
             "wait" => {
                 let arguments = Arguments::read(fields, "p");
                 if let Some(name) = arguments.value('p') {
-                    self.name_operand(&name, call.site.span);
-                    if let Some(name) = name.exact() {
-                        self.assign_text(name, None, number(), false, call.site);
-                    }
+                    self.assign_operand(&name, number(), call.site);
                 }
                 Outcome::default()
             }
@@ -372,6 +369,13 @@ impl Runner<'_> {
             if !is_name(&variable) {
                 continue;
             }
+            // Attributes go to what a name reference stands for.
+            let variable = if local || has('n') {
+                variable
+            } else {
+                let target = self.target_of(&variable);
+                if is_name(&target) { Str::from(target) } else { variable }
+            };
             if local {
                 self.hide(&variable, split.is_none() && array.is_none());
             }
@@ -412,6 +416,14 @@ impl Runner<'_> {
                 if has('n') && name != "export" {
                     // What a name reference stands for is evaluated at each use.
                     self.name_operand(&value, field.site.span);
+                    if let Some((_, key)) = value.prefix().split_once('[')
+                        && !key.trim_end_matches(']').chars().all(|c| c.is_ascii_digit())
+                    {
+                        self.value_code(
+                            Text::unknown(Unknown::NotModelled("a reference to an element")),
+                            field.site.span,
+                        );
+                    }
                 }
                 let whole = field.text.prefix();
                 let adds = whole.split_once('=').is_some_and(|(name, _)| name.ends_with('+'));
@@ -657,15 +669,7 @@ impl Runner<'_> {
             _ => vec![Text::unknown(taint_of_input(&line)); names.len()],
         };
         for (name, value) in names.iter().zip(values) {
-            self.name_operand(name, call.site.span);
-            let Some(exact) = name.exact() else { continue };
-            match exact.split_once('[') {
-                Some((variable, key)) => {
-                    let key = Text::literal(key.trim_end_matches(']'));
-                    self.assign_text(variable, Some(&key), value, false, call.site);
-                }
-                None => self.assign_text(exact, None, value, false, call.site),
-            }
+            self.assign_operand(name, value, call.site);
         }
         // Where there was no line, the variables are empty and it fails.
         let failed = (!known).then(|| {
@@ -736,7 +740,6 @@ impl Runner<'_> {
             (Some(Text::literal(rest)), 2)
         };
         let Some(name) = name else { return };
-        self.name_operand(&name, call.site.span);
         let mut fields: Vec<Field> = call.fields.iter().take(1).cloned().collect();
         fields.extend(call.fields.iter().skip(skip).cloned());
         let value = self
@@ -748,15 +751,7 @@ impl Runner<'_> {
                 }
                 Text::unknown(taint(&all))
             });
-        if let Some(exact) = name.exact() {
-            match exact.split_once('[') {
-                Some((variable, key)) => {
-                    let key = Text::literal(key.trim_end_matches(']'));
-                    self.assign_text(variable, Some(&key), value, false, call.site);
-                }
-                None => self.assign_text(exact, None, value, false, call.site),
-            }
-        }
+        self.assign_operand(&name, value, call.site);
     }
 
     fn getopts(&mut self, call: &Call) {

@@ -403,7 +403,7 @@ impl Runner<'_> {
     }
 
     /// Notes that a value is evaluated as code.
-    fn value_code(&mut self, text: Text, span: Span) {
+    pub(super) fn value_code(&mut self, text: Text, span: Span) {
         let site = self.site(span);
         let invocation = self.frame.carrier;
         let code =
@@ -450,9 +450,14 @@ impl Runner<'_> {
     /// (`test -v`, `printf -v`, `unset`).
     pub(super) fn name_operand(&mut self, text: &Text, span: Span) {
         if let Some(name) = text.exact() {
-            if let Some((_, subscript)) = name.split_once('[') {
-                let subscript = subscript.strip_suffix(']').unwrap_or(subscript).to_owned();
-                self.evaluate(Some(&subscript), Unknown::Joined, span);
+            if let Some((variable, subscript)) = name.split_once('[') {
+                let subscript = closed(subscript);
+                if !matches!(subscript, "@" | "*") {
+                    let key = self.evaluate_quoted(subscript, span);
+                    if !self.is_associative(variable) {
+                        self.number_operand(&key, span);
+                    }
+                }
             }
         } else {
             let plain = !text.prefix().is_empty() && text.prefix().contains('[');
@@ -465,6 +470,19 @@ impl Runner<'_> {
             if !numeric {
                 self.value_code(text.clone(), span);
             }
+        }
+    }
+
+    /// Assigns to what the operand of a builtin names: a variable, or an element of one.
+    pub(super) fn assign_operand(&mut self, name: &Text, value: Text, site: Site) {
+        self.name_operand(name, site.span);
+        match name.exact().map(|exact| (exact, exact.split_once('['))) {
+            Some((_, Some((variable, key)))) => {
+                let key = Text::literal(key.trim_end_matches(']'));
+                self.assign_text(variable, Some(&key), value, false, site);
+            }
+            Some((variable, None)) => self.assign_text(variable, None, value, false, site),
+            None => {}
         }
     }
 
@@ -558,6 +576,20 @@ fn reads_a_file(script: &Script) -> bool {
 /// One text for the directories a shell may be in.
 fn one_of(texts: &[Text]) -> Text {
     super::state::widen_texts(&texts.iter().collect::<Vec<_>>())
+}
+
+/// What stands before the bracket that closes a subscript; all of it where none does.
+fn closed(text: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices() {
+        match character {
+            '[' => depth += 1,
+            ']' if depth == 0 => return text.get(..at).unwrap_or(text),
+            ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    text
 }
 
 /// The cause of a text that is made from this one.

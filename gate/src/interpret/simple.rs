@@ -58,6 +58,15 @@ pub(super) struct Call {
     pub(super) accesses: usize,
 }
 
+/// Variables of the shell whose values it evaluates, as those that are declared with `-i` (bash,
+/// "Shell Variables"; seen with bash 5.2).
+const INTEGERS: &[&str] =
+    &["BASHPID", "EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
+
+fn is_integer(name: &str) -> bool {
+    INTEGERS.contains(&name)
+}
+
 impl Runner<'_> {
     /// Runs a simple command, once for each combination of the values its variables may have.
     pub(super) fn simple(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
@@ -694,7 +703,7 @@ impl Runner<'_> {
         Ready { name: assignment.name.clone(), subscript, append, value, site }
     }
 
-    fn is_associative(&self, name: &str) -> bool {
+    pub(super) fn is_associative(&self, name: &str) -> bool {
         self.state.variable(name).is_some_and(|variable| {
             variable.values.iter().any(|value| matches!(value, Value::Associative { .. }))
         })
@@ -722,7 +731,7 @@ impl Runner<'_> {
     }
 
     /// The name an assignment to `name` reaches (namerefs).
-    fn target_of(&self, name: &str) -> String {
+    pub(super) fn target_of(&self, name: &str) -> String {
         // zsh ties `path` to `PATH`.
         if self.state.shell == Shell::Zsh && name == "path" {
             return "PATH".to_owned();
@@ -747,11 +756,55 @@ impl Runner<'_> {
     pub(super) fn assign_value(&mut self, name: &str, value: Value, site: Site) {
         let name = self.target_of(name);
         let exports = self.state.option("allexport");
+        let integer = is_integer(&name) || self.state.variable(&name).is_some_and(|v| v.integer);
+        let value = if integer { self.numbers(value, site.span) } else { value };
         let variable = self.state.variable_mut(&name);
         variable.values = vec![value];
         variable.assigned = true;
         variable.exported |= exports;
         self.noticed(&name, site);
+    }
+
+    /// What an integer variable takes of a value: each text is evaluated.
+    fn numbers(&mut self, value: Value, span: Span) -> Value {
+        let mut number = |text: &Text| match self.number_operand(text, span) {
+            Some(number) => Text::literal(number.to_string()),
+            None => Text::unknown(Unknown::Arithmetic),
+        };
+        match value {
+            Value::Unset => Value::Unset,
+            Value::Scalar(text) => Value::Scalar(number(&text)),
+            Value::Indexed { mut elements, open } => {
+                if open {
+                    number(&Text::unknown(Unknown::Joined));
+                }
+                elements.values_mut().for_each(|text| *text = number(text));
+                Value::Indexed { elements, open }
+            }
+            Value::Associative { mut elements, open } => {
+                if open {
+                    number(&Text::unknown(Unknown::Joined));
+                }
+                elements.values_mut().for_each(|text| *text = number(text));
+                Value::Associative { elements, open }
+            }
+            Value::Unknown(cause) => Value::Scalar(number(&Text::unknown(cause))),
+        }
+    }
+
+    /// Assigns to the element that a name reference stands for.
+    fn assign_element(&mut self, target: &str, text: Text, append: bool, site: Site) {
+        self.name_operand(&Text::literal(target), site.span);
+        let Some((name, key)) = target.split_once('[') else { return };
+        if self.state.variable(name).is_some_and(|variable| variable.nameref) {
+            self.value_code(
+                Text::unknown(Unknown::NotModelled("a reference to an element")),
+                site.span,
+            );
+            return;
+        }
+        let key = Text::literal(key.trim_end_matches(']'));
+        self.assign_text(name, Some(&key), text, append, site);
     }
 
     /// Assigns a string, or an element of an array.
@@ -764,15 +817,23 @@ impl Runner<'_> {
         site: Site,
     ) {
         let name = self.target_of(name);
+        if subscript.is_none() && name.contains('[') {
+            self.assign_element(&name, text, append, site);
+            return;
+        }
         let (integer, upper, lower, readonly) = match self.state.variable(&name) {
             Some(v) => (v.integer, v.upper, v.lower, v.readonly),
             None => (false, false, false, false),
         };
+        let integer = integer || is_integer(&name);
         let mut text = text;
         if integer {
             text = match self.number_operand(&text, site.span) {
-                Some(number) => Text::literal(number.to_string()),
-                None => Text::unknown(Unknown::Arithmetic),
+                // The shell counts on, or gives other numbers.
+                Some(number) if name == "OPTIND" || !is_integer(&name) => {
+                    Text::literal(number.to_string())
+                }
+                _ => Text::unknown(Unknown::Arithmetic),
             };
         }
         if upper || lower {
