@@ -1,33 +1,64 @@
 //! Instructions that a warm verdict takes over slices of the corpus, counted by callgrind, so that
-//! they repeat on any machine; beside them those of a bare parse of the same texts, warm too, and
-//! those the program takes to start.
+//! they repeat on any machine; beside them those of a bare parse of the same texts, warm too, those
+//! of each stage alone, those a byte of a hostile shape takes, and those the program takes to start.
 //!
 //! `cargo bench -p benches --bench counts -- --check` fails where a count has grown by more than a
-//! tenth over the one in `benches/counts.tsv`. Without `--check` that file is written anew; a count
-//! that has grown so much is written only with a note, which `NOTE='why' cargo bench ...` gives and
-//! the file keeps. Needs valgrind, and the program built before: `cargo build --release`. Without
-//! valgrind a check says that it was left out.
+//! tenth over the one in `benches/counts.tsv`, or where a byte of a shape costs more than twice as
+//! much at 1 MiB as at 10 KiB. Without `--check` that file is written anew, and the tables of
+//! `docs/performance.md` too; a count that has grown so much is written only with a note, which
+//! `NOTE='why' cargo bench ...` gives and the file keeps. Needs valgrind, and the program built
+//! before: `cargo build --release`. Without valgrind a check says that it was left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::hint::black_box;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use benches::Bare;
-use shellgate::model::context::Context;
+use shellgate::derive::derive;
+use shellgate::derive::path::Known;
+use shellgate::interpret::run_script;
+use shellgate::judge::index::Index;
+use shellgate::judge::{Scene, decide, hits};
+use shellgate::load::builtin::data;
+use shellgate::model::context::{Context, Limits};
+use shellgate::parse::parse;
 use shellgate::{Gate, Session};
 
 type Failure = Box<dyn std::error::Error>;
 
+/// What is counted of a list of texts: the argument that asks for it, and the function whose
+/// instructions, with all it calls, count.
+const COUNTED: [(&str, &str); 7] = [
+    ("--gate", "*warm_verdicts*"),
+    ("--bare", "*warm_parses*"),
+    ("--once", "*measured_first*"),
+    ("--read", "*measured_parse*"),
+    ("--interpret", "*measured_interpret*"),
+    ("--derive", "*measured_derive*"),
+    ("--judge", "*measured_judge*"),
+];
+
+/// A byte at the larger size may cost so many times what one costs at the smaller.
+const SIZES: (usize, usize, f64) = (10 << 10, 1 << 20, 2.0);
+
 fn main() -> Result<ExitCode, Failure> {
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, what, file] = arguments.as_slice()
-        && matches!(what.as_str(), "--gate" | "--bare")
+        && COUNTED.iter().any(|(own, _)| own == what)
     {
         let texts: Vec<String> = serde_json::from_str(&fs::read_to_string(file)?)?;
-        return if what == "--gate" { judge_all(&texts) } else { parse_all(&texts) };
+        let told = match what.as_str() {
+            "--gate" => judge_all(&texts),
+            "--bare" => parse_all(&texts)?,
+            "--once" => first_verdicts(&texts),
+            _ => one_stage(what, &texts)?,
+        };
+        writeln!(io::stderr(), "{told}")?;
+        return Ok(ExitCode::SUCCESS);
     }
     let checks = arguments.iter().any(|argument| argument == "--check");
     let mut out = io::stdout().lock();
@@ -35,45 +66,41 @@ fn main() -> Result<ExitCode, Failure> {
         writeln!(out, "counts: left out, since valgrind is not installed")?;
         return Ok(if checks { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let own = std::env::current_exe()?;
-    let program = own
-        .parent()
-        .and_then(Path::parent)
-        .map(|folder| folder.join("shellgate"))
-        .filter(|program| program.is_file())
-        .ok_or("build the program first: cargo build --release -p shellgate-cli")?;
-    let folder = std::env::temp_dir().join(format!("shellgate-counts-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
-    let mut counts = BTreeMap::new();
-    let empty = folder.join("empty.jsonl");
-    fs::write(&empty, "")?;
-    let start = count(&program, &["check".into(), "--jsonl".into(), empty], None)?;
-    counts.insert("start".to_owned(), start);
-    writeln!(out, "The program takes {start} instructions to start.\n")?;
-    writeln!(out, "| input | commands | verdict, each | bare parse, each | ratio |")?;
-    writeln!(out, "|---|---:|---:|---:|---:|")?;
+    let counter = Counter::new()?;
+    let (mut counts, mut bare) = (BTreeMap::new(), BTreeMap::new());
+    counts.insert("start".to_owned(), counter.start()?);
     for (name, lines) in slices()? {
-        let texts = folder.join("texts.json");
-        fs::write(&texts, serde_json::to_string(&lines)?)?;
-        let number = lines.len() as u64;
-        let each = |what: &str, function: &str| -> Result<u64, Failure> {
-            Ok(count(&own, &[what.into(), texts.clone()], Some(function))? / number.max(1))
-        };
-        let (gate, bare) = (each("--gate", "*warm_verdicts*")?, each("--bare", "*warm_parses*")?);
-        counts.insert(name.to_owned(), gate);
-        let ratio = gate as f64 / bare.max(1) as f64;
-        writeln!(out, "| {name} | {number} | {gate} | {bare} | {ratio:.2} |")?;
+        counts.insert(name.to_owned(), counter.each("--gate", &lines)?);
+        bare.insert(name.to_owned(), counter.each("--bare", &lines)?);
     }
-    fs::remove_dir_all(&folder)?;
+    let sizes = counter.sizes()?;
+    let mut tables = Tables { counts: verdicts(&counts, &bare)?, ..Tables::default() };
+    tables.sizes = size_table(&sizes)?;
+    if !checks {
+        tables.stages = counter.stages(&bare)?;
+    }
+    counter.close()?;
+    for table in [&tables.counts, &tables.stages, &tables.sizes] {
+        writeln!(out, "{table}")?;
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("counts.tsv");
     let kept = Kept::read(&path)?;
     let grown = kept.grown(&counts);
+    let steep: Vec<&str> = sizes
+        .iter()
+        .filter(|(_, small, large)| large > &(small * SIZES.2))
+        .map(|(name, ..)| *name)
+        .collect();
+    for name in &steep {
+        writeln!(io::stderr(), "{name}: a byte costs more than twice as much at 1 MiB")?;
+    }
     if checks {
         for name in &grown {
             let (before, now) = (kept.count(name), counts.get(*name).copied().unwrap_or(0));
             writeln!(io::stderr(), "{name}: {before} instructions have become {now}")?;
         }
-        return Ok(if grown.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        let good = grown.is_empty() && steep.is_empty();
+        return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let note = std::env::var("NOTE").unwrap_or_default();
     if !grown.is_empty() && note.is_empty() {
@@ -86,6 +113,7 @@ fn main() -> Result<ExitCode, Failure> {
         writeln!(text, "{name}\t{count}\t{note}")?;
     }
     fs::write(path, text)?;
+    tables.write()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,14 +161,130 @@ fn slices() -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
     ])
 }
 
+/// Tables of `docs/performance.md`, each between two marks.
+#[derive(Default)]
+struct Tables {
+    counts: String,
+    stages: String,
+    sizes: String,
+}
+
+impl Tables {
+    fn write(&self) -> Result<(), Failure> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
+        let mut text = fs::read_to_string(&path)?;
+        for (name, table) in
+            [("counts", &self.counts), ("stages", &self.stages), ("sizes", &self.sizes)]
+        {
+            let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+            let (before, rest) =
+                text.split_once(&open).ok_or_else(|| format!("no mark `{name}`"))?;
+            let (_, after) =
+                rest.split_once(&close).ok_or_else(|| format!("no end of `{name}`"))?;
+            text = format!("{before}{open}{table}{close}{after}");
+        }
+        Ok(fs::write(path, text)?)
+    }
+}
+
+fn verdicts(
+    counts: &BTreeMap<String, u64>,
+    bare: &BTreeMap<String, u64>,
+) -> Result<String, Failure> {
+    let mut table = String::from("| input | verdict, each | bare parse, each | ratio |\n");
+    table.push_str("|---|---:|---:|---:|\n");
+    for (name, own) in bare {
+        let count = counts.get(name).copied().unwrap_or_default();
+        let ratio = count as f64 / (*own).max(1) as f64;
+        writeln!(table, "| {name} | {count} | {own} | {ratio:.2} |")?;
+    }
+    let start = counts.get("start").copied().unwrap_or_default();
+    writeln!(table, "| start of the program | {start} | | |")?;
+    Ok(table)
+}
+
+fn size_table(sizes: &[(&str, f64, f64)]) -> Result<String, Failure> {
+    let mut table = String::from(
+        "| shape | a byte at 10 KiB | a byte at 1 MiB | ratio |\n|---|---:|---:|---:|\n",
+    );
+    for (name, small, large) in sizes {
+        writeln!(table, "| {name} | {small:.0} | {large:.0} | {:.2} |", large / small.max(1.0))?;
+    }
+    Ok(table)
+}
+
+/// Runs programs under callgrind.
+struct Counter {
+    own: PathBuf,
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Counter {
+    fn new() -> Result<Self, Failure> {
+        let own = std::env::current_exe()?;
+        let program = benches::program()?;
+        let folder = std::env::temp_dir().join(format!("shellgate-counts-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        Ok(Self { own, program, folder })
+    }
+
+    fn close(&self) -> Result<(), Failure> {
+        Ok(fs::remove_dir_all(&self.folder)?)
+    }
+
+    /// What the program takes for no command at all.
+    fn start(&self) -> Result<u64, Failure> {
+        let empty = self.folder.join("empty.jsonl");
+        fs::write(&empty, "")?;
+        count(&self.program, &["check".into(), "--jsonl".into(), empty], None)
+    }
+
+    /// What one of the texts takes, on average.
+    fn each(&self, what: &str, lines: &[String]) -> Result<u64, Failure> {
+        let texts = self.folder.join("texts.json");
+        fs::write(&texts, serde_json::to_string(lines)?)?;
+        let function = COUNTED.iter().find(|(own, _)| *own == what).map(|(_, function)| *function);
+        Ok(count(&self.own, &[what.into(), texts], function)? / (lines.len() as u64).max(1))
+    }
+
+    /// For each shape what a byte takes at both sizes.
+    fn sizes(&self) -> Result<Vec<(&'static str, f64, f64)>, Failure> {
+        let mut out = Vec::new();
+        for (name, shape) in benches::SHAPES {
+            let byte = |bytes: usize| -> Result<f64, Failure> {
+                let text = shape(bytes);
+                let length = text.len() as f64;
+                Ok(self.each("--once", &[text])? as f64 / length)
+            };
+            out.push((*name, byte(SIZES.0)?, byte(SIZES.1)?));
+        }
+        Ok(out)
+    }
+
+    /// What each stage takes alone.
+    fn stages(&self, bare: &BTreeMap<String, u64>) -> Result<String, Failure> {
+        let mut table = String::from(
+            "| input | parse | interpret, with expand and resolve | derive | judge | bare parse |\n\
+             |---|---:|---:|---:|---:|---:|\n",
+        );
+        for (name, lines) in slices()? {
+            write!(table, "| {name} |")?;
+            for what in ["--read", "--interpret", "--derive", "--judge"] {
+                write!(table, " {} |", self.each(what, &lines)?)?;
+            }
+            writeln!(table, " {} |", bare.get(name).copied().unwrap_or_default())?;
+        }
+        Ok(table)
+    }
+}
+
 /// Judges every text twice; the second time counts.
-fn judge_all(texts: &[String]) -> Result<ExitCode, Failure> {
+fn judge_all(texts: &[String]) -> usize {
     let mut session = Gate::builtin().session();
     let context = Context::default();
     let cold: usize = texts.iter().map(|text| session.classify(text, &context).labels.len()).sum();
-    let warm = warm_verdicts(&mut session, &context, texts);
-    writeln!(io::stderr(), "{cold} and {warm} labels")?;
-    Ok(ExitCode::SUCCESS)
+    cold + warm_verdicts(&mut session, &context, texts)
 }
 
 #[inline(never)]
@@ -148,18 +292,93 @@ fn warm_verdicts(session: &mut Session<'_>, context: &Context, texts: &[String])
     texts.iter().map(|text| session.classify(text, context).labels.len()).sum()
 }
 
+/// Judges every text once, after one that makes what every text needs.
+fn first_verdicts(texts: &[String]) -> usize {
+    let gate = Gate::builtin();
+    let warm = gate.classify("ls -la src", &Context::default()).labels.len();
+    warm + measured_first(gate, texts)
+}
+
+#[inline(never)]
+fn measured_first(gate: &Gate, texts: &[String]) -> usize {
+    let context = Context::default();
+    texts.iter().map(|text| gate.classify(text, &context).labels.len()).sum()
+}
+
 /// Parses every text twice; the second time counts.
-fn parse_all(texts: &[String]) -> Result<ExitCode, Failure> {
+fn parse_all(texts: &[String]) -> Result<usize, Failure> {
     let mut bare = Bare::new()?;
     let cold: usize = texts.iter().map(|text| bare.parse(text)).sum();
-    let warm = warm_parses(&mut bare, texts);
-    writeln!(io::stderr(), "{cold} and {warm} bytes")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(cold + warm_parses(&mut bare, texts))
 }
 
 #[inline(never)]
 fn warm_parses(bare: &mut Bare, texts: &[String]) -> usize {
     texts.iter().map(|text| bare.parse(text)).sum()
+}
+
+/// Runs one stage over all texts after all stages have run once.
+fn one_stage(what: &str, texts: &[String]) -> Result<usize, Failure> {
+    let (catalog, judgement) = data().ok_or("the built-in data cannot be read")?;
+    let (known, index) = (Known::new(&judgement.knowledge), Index::new(&judgement.rules));
+    let (context, limits) = (Context::default(), Limits::default());
+    let read = || parsed_once(texts, &limits);
+    let parsed = read();
+    let interpret = |text: &String, parsed| run_script(text, parsed, &context, &catalog, &limits);
+    let traces: Vec<_> = texts.iter().zip(&parsed).map(|(a, b)| interpret(a, b)).collect();
+    let facts: Vec<_> =
+        traces.iter().map(|trace| derive(trace, &catalog, &context, &known)).collect();
+    let judge = |trace, facts: &Vec<_>| {
+        let scene = Scene { trace, facts, catalog: &catalog, context: &context };
+        let hits = hits(&judgement.rules, &index, &scene);
+        decide(&judgement.rules, &judgement.labels, &hits, &scene)
+    };
+    for (trace, facts) in traces.iter().zip(&facts) {
+        black_box(judge(trace, facts));
+    }
+    match what {
+        "--read" => measured_parse(|| drop(black_box(read()))),
+        "--interpret" => measured_interpret(|| {
+            for (text, parsed) in texts.iter().zip(&parsed) {
+                drop(black_box(interpret(text, parsed)));
+            }
+        }),
+        "--derive" => measured_derive(|| {
+            for trace in &traces {
+                drop(black_box(derive(trace, &catalog, &context, &known)));
+            }
+        }),
+        _ => measured_judge(|| {
+            for (trace, facts) in traces.iter().zip(&facts) {
+                drop(black_box(judge(trace, facts)));
+            }
+        }),
+    }
+    Ok(facts.len())
+}
+
+fn parsed_once(texts: &[String], limits: &Limits) -> Vec<shellgate::model::script::Parsed> {
+    texts.iter().map(|text| parse(text, limits)).collect()
+}
+
+#[inline(never)]
+fn measured_parse(run: impl Fn()) {
+    run();
+}
+
+#[inline(never)]
+fn measured_interpret(run: impl Fn()) {
+    run();
+}
+
+#[inline(never)]
+fn measured_derive(run: impl Fn()) {
+    run();
+}
+
+#[inline(never)]
+fn measured_judge(run: impl Fn()) {
+    run();
 }
 
 /// Instructions of one run, or of one function of the program and all it calls.

@@ -43,10 +43,12 @@ fn main() -> io::Result<()> {
     let (catalog, _) = load::utilities::utilities(&pairs(&utilities)).map_err(io::Error::other)?;
     let mut general = Vec::new();
     judgement.pack(&mut general);
-    catalog.variables().to_vec().pack(&mut general);
     catalog.trusted_directories.pack(&mut general);
     catalog.secret_variables.pack(&mut general);
     fs::write(out.join("general.pack"), general)?;
+    let mut variables = Vec::new();
+    catalog.variables().to_vec().pack(&mut variables);
+    fs::write(out.join("variables.pack"), variables)?;
     fs::write(out.join("utilities.pack"), tables(&mut code, &catalog))?;
     fs::write(out.join("builtin.rs"), code)
 }
@@ -71,8 +73,25 @@ fn tables(code: &mut String, catalog: &Catalog) -> Vec<u8> {
     below.sort_unstable();
     let _ = writeln!(code, "static ENDS: &[u32] = &{ends:?};");
     let _ = writeln!(code, "static TOP: &[(&str, u32)] = &{top:?};");
+    let _ = writeln!(code, "static SLOTS: &[u16] = &{:?};", slots(&top));
+    let _ = writeln!(code, "static TELLING: &[u64] = &{:?};", catalog.telling());
     let _ = writeln!(code, "static BELOW: &[(u32, &str, u32)] = &{below:?};");
     bytes
+}
+
+/// The positions of names, counted from one, by [`model::utility::slot`].
+fn slots(top: &[(&String, u32)]) -> Vec<u16> {
+    let mut slots = vec![0; (top.len() * 2).next_power_of_two()];
+    for (position, (name, _)) in (1..).zip(top) {
+        let mut at = model::utility::slot(name, slots.len());
+        while slots.get(at).is_some_and(|taken| *taken != 0) {
+            at = (at + 1) & (slots.len() - 1);
+        }
+        if let Some(slot) = slots.get_mut(at) {
+            *slot = position;
+        }
+    }
+    slots
 }
 
 /// A file of `rules/`: its name and its text.

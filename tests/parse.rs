@@ -433,9 +433,8 @@ impl Walk {
                     self.script(&arm.body);
                 }
             }
-            CommandKind::Function { body, .. } | CommandKind::Coprocess { body, .. } => {
-                self.command(body);
-            }
+            CommandKind::Function { body, .. } => self.command(body),
+            CommandKind::Coprocess { body, .. } => self.command(body),
             CommandKind::Arithmetic(word) => self.word(word),
             CommandKind::Conditional(condition) => self.condition(condition),
         }

@@ -72,10 +72,11 @@ pub(super) fn expand<'w>(expander: &mut Expander, word: &'w Word) -> Expanded<'w
     if !has_brace {
         return Expanded { words: vec![atoms(word)], more: false };
     }
-    let units = units(word);
-    let mut reader = Reader { units: &units, work: WORK, limited: false };
-    let row = reader.row(0, units.len(), 0);
-    let limited = reader.limited;
+    let (row, limited) = {
+        let units = units(word);
+        let mut reader = Reader { units: &units, work: WORK, limited: false };
+        (reader.row(0, units.len(), 0), reader.limited)
+    };
     let (fields, bytes) = expander.environ.limits();
     let bytes = bytes.saturating_mul(16);
     let fields = u64::try_from(fields).unwrap_or(u64::MAX);

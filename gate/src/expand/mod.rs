@@ -18,7 +18,8 @@ mod tilde;
 pub use pathname::Pattern;
 
 use crate::model::script::{
-    AssignmentValue, LimitKind, Operation, Part, ProcessSubstitution, Subscript, Substitution, Word,
+    AssignmentValue, LimitKind, Operation, Parameter, Part, ProcessSubstitution, Subscript,
+    Substitution, Word,
 };
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::value::{Field, Glob, Piece, Str, Text, Unknown, Value};
@@ -281,25 +282,16 @@ fn splits_stars(parts: &[Part]) -> bool {
 /// The characters of a word that every expansion leaves alone, and whether the first is quoted:
 /// non-empty quotes and plain text without a character that means something to any expansion.
 fn untouched(word: &Word) -> Option<(Str, bool)> {
-    let plain = |text: &str| {
-        text.bytes().all(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(
-                    byte,
-                    b'-' | b'_' | b'.' | b'/' | b',' | b'%' | b'=' | b':' | b'@' | b'+'
-                )
-        })
-    };
     let quoted = !matches!(word.parts.first()?, Part::Literal(..));
     match word.parts.as_slice() {
-        [Part::Literal(text, _)] => return plain(text).then(|| (text.clone(), quoted)),
+        [Part::Literal(text, _)] => return is_untouched(text).then(|| (text.clone(), quoted)),
         [Part::SingleQuoted(text, _)] if !text.is_empty() => return Some((text.clone(), quoted)),
         _ => {}
     }
     let mut out = Str::new();
     for part in &word.parts {
         match part {
-            Part::Literal(text, _) if plain(text) => out.push_str(text),
+            Part::Literal(text, _) if is_untouched(text) => out.push_str(text),
             Part::SingleQuoted(text, _) if !text.is_empty() => out.push_str(text),
             Part::DoubleQuoted(inner, _) if !inner.is_empty() => {
                 for part in inner {
@@ -313,10 +305,100 @@ fn untouched(word: &Word) -> Option<(Str, bool)> {
     Some((out, quoted))
 }
 
-/// The one field of a word that every expansion leaves alone.
+/// Whether unquoted text has no character that means something to any expansion.
+fn is_untouched(text: &str) -> bool {
+    text.bytes().all(|byte| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'_' | b'.' | b'/' | b',' | b'%' | b'=' | b':' | b'@' | b'+')
+    })
+}
+
+/// How a word is looked at that needs no runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    /// As a field: parameters stand in double quotes, plain text means nothing to any expansion.
+    Field,
+    /// As one text in which a tilde may count.
+    Text,
+    /// As one text in which it does not.
+    Quoted,
+}
+
+/// The text of a word out of known characters and parameters that hold one string each, and whether
+/// its first character is quoted. `None` where there is more to it, or where it comes to nothing.
+fn at_once(word: &Word, environ: &dyn Environ, sight: Sight) -> Option<(Text, bool)> {
+    let mut text = Text::empty();
+    let mut first = None;
+    for part in &word.parts {
+        let quoted = !matches!(part, Part::Literal(..) | Part::Parameter(..));
+        match part {
+            Part::Literal(own, _) => {
+                let known = match sight {
+                    Sight::Field => is_untouched(own),
+                    Sight::Text => !own.contains('~'),
+                    Sight::Quoted => true,
+                };
+                if !known {
+                    return None;
+                }
+                text.push_str(own);
+            }
+            Part::Escaped(own, _) | Part::SingleQuoted(own, _) => text.push_str(own),
+            Part::Parameter(parameter, _) if sight != Sight::Field => {
+                text.extend(&string(parameter, environ)?);
+            }
+            Part::DoubleQuoted(inner, _) => {
+                for part in inner {
+                    match part {
+                        Part::Literal(own, _) | Part::Escaped(own, _) => text.push_str(own),
+                        Part::Parameter(parameter, _) => {
+                            let own = string(parameter, environ)?;
+                            if sight == Sight::Field && own.has_glob() {
+                                return None;
+                            }
+                            text.extend(&own);
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+            _ => return None,
+        }
+        first.get_or_insert(quoted);
+    }
+    let size = text.pieces().iter().fold(0_usize, |size, piece| {
+        size.saturating_add(match piece {
+            Piece::Literal(own) => own.len(),
+            _ => 16,
+        })
+    });
+    (!text.is_empty() && size <= environ.limits().1).then_some((text, first?))
+}
+
+/// The string that a parameter holds, nothing done to it.
+fn string(parameter: &Parameter, environ: &dyn Environ) -> Option<Text> {
+    let name = parameter.name.as_str();
+    let plain = parameter.operation == Operation::Value
+        && parameter.subscript.is_none()
+        && !parameter.indirect
+        && !name.starts_with(['@', '*', '#', '0']);
+    match plain.then(|| environ.parameter(name))? {
+        Value::Scalar(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The one field of a word that expansions leave alone, but for quoted parameters that hold a string.
 pub fn plain_field(word: &Word, environ: &dyn Environ) -> Option<Field> {
     let (most, bytes) = environ.limits();
-    let (text, quoted) = untouched(word)?;
+    let Some((text, quoted)) = untouched(word) else {
+        let (text, quoted) = at_once(word, environ, Sight::Field)?;
+        if most == 0 || environ.option("nocaseglob") {
+            return None;
+        }
+        let site = Site::new(environ.source(), word.span);
+        return Some(Field { text, site, quoted, ..Field::default() });
+    };
     if text.len() > bytes || most == 0 {
         return None;
     }
@@ -419,6 +501,10 @@ impl<'e> Expander<'e> {
 
     /// A word as one text, without splitting.
     fn flat(&mut self, word: &Word, tilde: Tilde, quoted: bool) -> Text {
+        let sight = if quoted || tilde == Tilde::None { Sight::Quoted } else { Sight::Text };
+        if let Some((text, _)) = at_once(word, self.environ, sight) {
+            return text;
+        }
         let outer = std::mem::replace(&mut self.splits, false);
         let place = std::mem::replace(&mut self.place, Place::of(word));
         let mut runs = Vec::new();

@@ -6,7 +6,7 @@ use super::tilde::Tilde;
 use super::{Effect, Expander, Run, arithmetic, names_all, quote};
 use crate::model::script::{Operation, Parameter, Replace, Subscript, Word};
 use crate::model::span::Span;
-use crate::model::value::{Glob, Piece, Text, Truth, Unknown, Value};
+use crate::model::value::{Glob, Piece, Str, Text, Truth, Unknown, Value};
 
 /// A list: positional parameters or the elements of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) enum Key {
 
 /// What an expansion is about.
 enum Subject {
-    One { state: State, place: Option<(String, Option<Text>)> },
+    One { state: State, place: Option<(Str, Option<Text>)> },
     List(List),
 }
 
@@ -201,7 +201,7 @@ fn subject(expander: &mut Expander, name: &str, subscript: Option<&Subscript>) -
     match subscript {
         None => Subject::One {
             state: element(&value, &first_key(&value)),
-            place: Some((name.to_owned(), None)),
+            place: Some((name.into(), None)),
         },
         Some(subscript) if names_all(subscript) => {
             Subject::List(elements(&value, matches!(subscript, Subscript::Star)))
@@ -213,10 +213,7 @@ fn subject(expander: &mut Expander, name: &str, subscript: Option<&Subscript>) -
                 Key::Name(name) => name.clone(),
                 Key::Unknown => Text::unknown(Unknown::Arithmetic),
             };
-            Subject::One {
-                state: element(&value, &key),
-                place: Some((name.to_owned(), Some(text))),
-            }
+            Subject::One { state: element(&value, &key), place: Some((name.into(), Some(text))) }
         }
         Some(_) => Subject::One { state: State::Unset, place: None },
     }

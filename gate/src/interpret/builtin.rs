@@ -282,9 +282,12 @@ impl Runner<'_> {
         let old = std::mem::replace(&mut self.state.directories, next);
         self.state.previous = old;
         // The shell's own variables follow the directory again.
-        let variables = Rc::make_mut(&mut self.state.variables);
-        variables.remove("PWD");
-        variables.remove("OLDPWD");
+        let set = |name: &str| self.state.variables.contains_key(name);
+        if set("PWD") || set("OLDPWD") {
+            let variables = self.state.variables_mut();
+            variables.remove("PWD");
+            variables.remove("OLDPWD");
+        }
     }
 
     fn pushd(&mut self, fields: &[Field]) -> Outcome {
@@ -469,7 +472,7 @@ impl Runner<'_> {
     /// Remembers the variable that a local one hides.
     fn hide(&mut self, name: &str, unset: bool) {
         let old = self.state.variables.get(name).cloned();
-        if let Some(frame) = self.state.hidden.last_mut() {
+        if let Some(frame) = self.state.hidden.make_mut().last_mut() {
             frame.entry(name.to_owned()).or_insert(old);
         }
         if unset {

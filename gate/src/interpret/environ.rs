@@ -37,7 +37,9 @@ impl Environ for Runner<'_> {
     }
 
     fn parameter(&self, name: &str) -> Value {
-        if let Ok(number) = name.parse::<usize>() {
+        if name.starts_with(|first: char| first.is_ascii_digit() || first == '+')
+            && let Ok(number) = name.parse::<usize>()
+        {
             return self.positional_parameter(number);
         }
         let number = || Value::Scalar(Text::unknown(Unknown::Arithmetic));

@@ -16,6 +16,7 @@ mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::expand::Mode;
 use crate::model::context::{Context, Limits, Shell};
@@ -151,6 +152,8 @@ struct Runner<'a> {
     inputs: Vec<Text>,
     /// Functions that are being called.
     calls: Vec<String>,
+    /// For these functions: whether one starts copies of itself, as far as it was asked.
+    counted: (Rc<BTreeMap<String, Vec<Rc<state::Function>>>>, BTreeMap<String, bool>),
     /// States at `break`, `continue` and `return`, joined.
     escaped: Option<State>,
     /// Output process substitutions that wait for their input.
@@ -188,6 +191,7 @@ impl<'a> Runner<'a> {
             broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
+            counted: Default::default(),
             escaped: None,
             pending: Vec::new(),
             next_path: 63,
@@ -314,8 +318,9 @@ impl<'a> Runner<'a> {
 
     fn join(&mut self, other: &State) {
         self.step(self.state.variables.len() / 128, Span::default());
-        let state = self.state.clone();
-        self.state = state.join(other);
+        // The own state is moved, not copied, so that what only it holds is changed in place.
+        let own = std::mem::replace(&mut self.state, other.clone());
+        self.state = own.join(other);
     }
 
     fn escape(&mut self) {
@@ -856,9 +861,9 @@ impl<'a> Runner<'a> {
     }
 
     /// Defines a function; its body counts even if it is never called.
-    fn define(&mut self, name: &str, body: &Command) {
+    fn define(&mut self, name: &str, body: &Arc<Command>) {
         let function = Rc::new(state::Function {
-            body: body.clone(),
+            body: Arc::clone(body),
             source: self.source,
             exported: self.state.option("allexport"),
         });
@@ -928,14 +933,16 @@ impl<'a> Runner<'a> {
     /// Local variables end, positional parameters come back.
     fn leave_function(&mut self, before: &State) {
         if let Some(hidden) = self.state.hidden.pop() {
-            let variables = Rc::make_mut(&mut self.state.variables);
-            for (name, old) in hidden {
-                match old {
-                    Some(variable) => {
-                        variables.insert(Rc::from(name), variable);
-                    }
-                    None => {
-                        variables.remove(name.as_str());
+            if !hidden.is_empty() {
+                let variables = self.state.variables_mut();
+                for (name, old) in hidden {
+                    match old {
+                        Some(variable) => {
+                            variables.insert(Str::from(name), variable);
+                        }
+                        None => {
+                            variables.remove(name.as_str());
+                        }
                     }
                 }
             }
@@ -945,12 +952,22 @@ impl<'a> Runner<'a> {
     }
 
     /// Whether a function keeps starting two or more copies of itself.
-    fn is_bomb(&self, name: &str) -> bool {
-        let Some(bodies) = self.state.functions.get(name) else { return false };
-        bodies.iter().any(|function| {
-            let mut count = bomb::Count::new(name, &self.state.functions);
+    fn is_bomb(&mut self, name: &str) -> bool {
+        let functions = &self.state.functions;
+        if !Rc::ptr_eq(&self.counted.0, functions) {
+            self.counted = (Rc::clone(functions), BTreeMap::new());
+        }
+        let (functions, known) = &mut self.counted;
+        if let Some(known) = known.get(name) {
+            return *known;
+        }
+        let bodies = functions.get(name).map_or(&[][..], Vec::as_slice);
+        let is_bomb = bodies.iter().any(|function| {
+            let mut count = bomb::Count::new(name, functions);
             count.command(&function.body, false, 1, 0);
             count.is_bomb()
-        })
+        });
+        known.insert(name.to_owned(), is_bomb);
+        is_bomb
     }
 }

@@ -1,7 +1,8 @@
 //! Simple commands: words to fields, assignments, what the name means, the invocation.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+
+use smallvec::SmallVec;
 
 use super::flow::{scalar, text_bytes};
 use super::state::{Definition, State, Target, Variable, is_from_network, is_number};
@@ -384,9 +385,9 @@ impl Runner<'_> {
         let arguments: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
         let outcome = self.call(name, &arguments, call.site.span);
         for (variable, value) in saved {
-            let variables = Rc::make_mut(&mut self.state.variables);
+            let variables = self.state.variables_mut();
             match value {
-                Some(value) => variables.insert(Rc::from(variable.as_str()), value),
+                Some(value) => variables.insert(variable, value),
                 None => variables.remove(variable.as_str()),
             };
         }
@@ -395,18 +396,20 @@ impl Runner<'_> {
 
     /// The variables that this text puts into the environment of a program.
     pub(super) fn environment(&self, prefix: &List<(Str, Text)>) -> List<(Str, Text)> {
-        let mut environment: List<(Str, Text)> = self
-            .state
-            .variables
-            .iter()
-            .filter(|(name, variable)| {
+        let variables = &self.state.variables;
+        let environment = variables.environment(|| {
+            let known = variables.iter().filter(|(name, variable)| {
                 variable.assigned && (variable.exported || self.is_listed_variable(name))
-            })
-            .map(|(name, variable)| (Str::from(&**name), scalar(&variable.value())))
-            .collect();
+            });
+            known.map(|(name, variable)| (name.clone(), scalar(&variable.value()))).collect()
+        });
+        if prefix.is_empty() {
+            return environment.clone();
+        }
         if environment.is_empty() {
             return prefix.clone();
         }
+        let mut environment = environment.clone();
         environment.extend(prefix.iter().cloned());
         environment
     }
@@ -1046,9 +1049,9 @@ fn declaration(simple: &SimpleCommand) -> bool {
 /// Collects the names of the variables that words use.
 #[derive(Default)]
 struct Names<'a> {
-    used: Vec<&'a str>,
+    used: SmallVec<[&'a str; 8]>,
     /// Those of them whose being set decides what a word becomes (`${x:-word}`), a few.
-    tested: Vec<&'a str>,
+    tested: SmallVec<[&'a str; 4]>,
     work: usize,
 }
 
@@ -1088,9 +1091,11 @@ impl<'a> Names<'a> {
 
     fn word(&mut self, word: &'a Word, depth: usize) {
         if let Some(Part::Literal(text, _)) = word.parts.first() {
-            for (tilde, name) in [("~+", "PWD"), ("~-", "OLDPWD")] {
-                if text.contains(tilde) {
-                    self.used.push(name);
+            if text.as_bytes().contains(&b'~') {
+                for (tilde, name) in [("~+", "PWD"), ("~-", "OLDPWD")] {
+                    if text.contains(tilde) {
+                        self.used.push(name);
+                    }
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! What the shell knows at one point of a script: variables, functions, aliases, directories,
 //! descriptors, and files this text has written. Where branches meet, states are joined.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::model::context::{Context, Shell};
 use crate::model::script::Command;
@@ -122,10 +124,50 @@ pub(super) fn is_number(text: &Text) -> bool {
         })
 }
 
+/// Variables by name, and what a program finds of them in its environment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Variables {
+    map: BTreeMap<Str, Rc<Variable>>,
+    /// Made when a program is met, kept until a variable changes.
+    environment: OnceCell<List<(Str, Text)>>,
+}
+
+impl Variables {
+    /// The environment, made by `make` where it is not known.
+    pub(super) fn environment(
+        &self,
+        make: impl FnOnce() -> List<(Str, Text)>,
+    ) -> &List<(Str, Text)> {
+        self.environment.get_or_init(make)
+    }
+}
+
+impl From<BTreeMap<Str, Rc<Variable>>> for Variables {
+    fn from(map: BTreeMap<Str, Rc<Variable>>) -> Self {
+        Self { map, environment: OnceCell::new() }
+    }
+}
+
+impl Deref for Variables {
+    type Target = BTreeMap<Str, Rc<Variable>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.map
+    }
+}
+
+impl PartialEq for Variables {
+    fn eq(&self, other: &Self) -> bool {
+        self.map == other.map
+    }
+}
+
+impl Eq for Variables {}
+
 /// A function of this text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
-    pub(super) body: Command,
+    pub(super) body: Arc<Command>,
     pub(super) source: SourceId,
     pub(super) exported: bool,
 }
@@ -202,7 +244,7 @@ type Hidden = BTreeMap<String, Option<Rc<Variable>>>;
 /// A state of the shell. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) variables: Rc<BTreeMap<Rc<str>, Rc<Variable>>>,
+    pub(super) variables: Rc<Variables>,
     /// `$1` and on, and whether more may follow.
     pub(super) positional: Rc<(Vec<Text>, bool)>,
     /// `$0`
@@ -225,7 +267,7 @@ pub(super) struct State {
     /// Names that `hash -p`, `enable` and their like gave another meaning.
     pub(super) rebound: Rc<BTreeSet<String>>,
     /// One for each function call that is open.
-    pub(super) hidden: Vec<Hidden>,
+    pub(super) hidden: List<Hidden>,
     /// The shell that reads and runs this.
     pub(super) shell: Shell,
 }
@@ -257,7 +299,7 @@ impl State {
             let mut variable = Variable::new(Value::literal(value));
             variable.exported = exported;
             variable.assigned = false;
-            variables.insert(Rc::from(name), Rc::new(variable));
+            variables.insert(Str::from(name), Rc::new(variable));
         };
         known("HOME", &context.home, true);
         if let Some(user) = context.home.rsplit('/').next().filter(|user| !user.is_empty()) {
@@ -274,7 +316,7 @@ impl State {
             .map(|(name, on)| (name.to_owned(), on))
             .collect();
         let mut state = Self {
-            variables: Rc::new(variables),
+            variables: Rc::new(Variables::from(variables)),
             positional: Rc::new((Vec::new(), true)),
             name: Text::unknown(Unknown::Parameter("0".into())),
             last: Text::unknown(Unknown::Parameter("_".into())),
@@ -288,6 +330,7 @@ impl State {
             descriptors: Descriptors::default(),
             files: Rc::default(),
             rebound: Rc::default(),
+<<<<<<< HEAD
             hidden: Vec::new(),
             shell: Shell::Unknown,
         };
@@ -303,6 +346,9 @@ impl State {
         }
         if !shell.is_bash() {
             self.set_option("expand_aliases", true);
+=======
+            hidden: List::new(),
+>>>>>>> 6005929 (Scripts without the tree: a scanner is the witness for ordinary texts; here-documents read by the line, quoted parameters at once, names by a table, what variables mean only when it matters; counts of stages and of sizes)
         }
     }
 
@@ -312,7 +358,7 @@ impl State {
         let mut variables = BTreeMap::new();
         for (name, variable) in self.variables.iter() {
             if variable.exported || &**name == "OPTIND" {
-                variables.insert(Rc::clone(name), Rc::clone(variable));
+                variables.insert(name.clone(), Rc::clone(variable));
             }
         }
         let mut ifs = Variable::new(Value::literal(" \t\n"));
@@ -329,7 +375,7 @@ impl State {
             .map(|(name, on)| (name.to_owned(), on))
             .collect();
         Self {
-            variables: Rc::new(variables),
+            variables: Rc::new(Variables::from(variables)),
             positional: Rc::new(positional),
             name,
             last: Text::unknown(Unknown::Parameter("_".into())),
@@ -338,7 +384,7 @@ impl State {
             options: Rc::new(options),
             stack: Vec::new(),
             rebound: Rc::default(),
-            hidden: Vec::new(),
+            hidden: List::new(),
             ..self.clone()
         }
     }
@@ -350,12 +396,19 @@ impl State {
 
     /// Puts a variable.
     pub(super) fn put(&mut self, name: &str, variable: Variable) {
-        Rc::make_mut(&mut self.variables).insert(Rc::from(name), Rc::new(variable));
+        self.variables_mut().insert(Str::from(name), Rc::new(variable));
+    }
+
+    /// The variables for a change.
+    pub(super) fn variables_mut(&mut self) -> &mut BTreeMap<Str, Rc<Variable>> {
+        let variables = Rc::make_mut(&mut self.variables);
+        variables.environment.take();
+        &mut variables.map
     }
 
     /// The variable for a change, made where it is missing.
     pub(super) fn variable_mut(&mut self, name: &str) -> &mut Variable {
-        let entry = Rc::make_mut(&mut self.variables).entry(Rc::from(name)).or_insert_with(|| {
+        let entry = self.variables_mut().entry(Str::from(name)).or_insert_with(|| {
             let mut fresh = Variable::new(Value::Unknown(Unknown::Parameter(name.into())));
             fresh.assigned = false;
             Rc::new(fresh)
@@ -375,7 +428,7 @@ impl State {
         let mut values: Vec<Value> =
             variable.values.iter().filter(|value| !doubted(value)).cloned().collect();
         if values.is_empty() && !variable.exported && !variable.assigned {
-            Rc::make_mut(&mut self.variables).remove(name);
+            self.variables_mut().remove(name);
             return;
         }
         values.push(Value::Unknown(Unknown::Parameter(name.into())));
@@ -508,9 +561,6 @@ impl State {
                     (None, None) => break,
                     (Some(_), None) => Ordering::Less,
                     (None, Some(_)) => Ordering::Greater,
-                    (Some((mine, _)), Some((theirs, _))) if Rc::ptr_eq(mine, theirs) => {
-                        Ordering::Equal
-                    }
                     (Some((mine, _)), Some((theirs, _))) => mine.cmp(theirs),
                 };
                 let mine = if order == Ordering::Greater { None } else { ours.next() };
@@ -519,10 +569,10 @@ impl State {
                     (Some((_, mine)), Some((_, theirs)))
                         if Rc::ptr_eq(mine, theirs) || mine == theirs => {}
                     (Some((name, mine)), Some((_, theirs))) => {
-                        changes.push((Rc::clone(name), mine.join(theirs)));
+                        changes.push((name.clone(), mine.join(theirs)));
                     }
                     (Some((name, only)), None) | (None, Some((name, only))) => {
-                        changes.push((Rc::clone(name), only.join(&environment(name))));
+                        changes.push((name.clone(), only.join(&environment(name))));
                     }
                     (None, None) => break,
                 }
@@ -547,7 +597,7 @@ impl State {
         if self.last != other.last {
             self.last = widen_texts(&[&self.last, &other.last]);
         }
-        if !Rc::ptr_eq(&self.functions, &other.functions) {
+        if self.functions != other.functions {
             for name in one_sided(&self.functions, &other.functions) {
                 Rc::make_mut(&mut self.doubtful).insert(Definition::Function(name));
             }
@@ -561,7 +611,7 @@ impl State {
                 }
             }
         }
-        if !Rc::ptr_eq(&self.aliases, &other.aliases) {
+        if self.aliases != other.aliases {
             for name in one_sided(&self.aliases, &other.aliases) {
                 Rc::make_mut(&mut self.doubtful).insert(Definition::Alias(name));
             }
@@ -576,10 +626,10 @@ impl State {
         if self.option("expand_aliases") != other.option("expand_aliases") {
             Rc::make_mut(&mut self.doubtful).insert(Definition::AnyAlias);
         }
-        if !Rc::ptr_eq(&self.doubtful, &other.doubtful) && self.doubtful != other.doubtful {
+        if self.doubtful != other.doubtful {
             Rc::make_mut(&mut self.doubtful).extend(other.doubtful.iter().cloned());
         }
-        if !Rc::ptr_eq(&self.options, &other.options) {
+        if self.options != other.options {
             let options = Rc::make_mut(&mut self.options);
             for (name, on) in other.options.iter() {
                 *options.entry(name.clone()).or_insert(false) |= *on;
@@ -589,7 +639,7 @@ impl State {
                 options.remove("noglob");
             }
         }
-        if !Rc::ptr_eq(&self.files, &other.files) {
+        if self.files != other.files {
             let files = Rc::make_mut(&mut self.files);
             for (path, contents) in other.files.iter() {
                 let mine = files.entry(path.clone()).or_default();
@@ -600,7 +650,7 @@ impl State {
                 }
             }
         }
-        if !Rc::ptr_eq(&self.rebound, &other.rebound) {
+        if self.rebound != other.rebound {
             Rc::make_mut(&mut self.rebound).extend(other.rebound.iter().cloned());
         }
         join_directories(&mut self.directories, &other.directories);
@@ -633,7 +683,7 @@ impl State {
             if !same && variable.values.len() > 1 {
                 let mut wide = variable.as_ref().clone();
                 wide.values = vec![widen(&variable.values)];
-                changes.push((Rc::clone(name), wide));
+                changes.push((name.clone(), wide));
             }
         }
         for (name, variable) in changes {
@@ -676,8 +726,19 @@ pub(super) fn join_path(directory: &Text, path: &Text) -> Text {
     normalize(&whole)
 }
 
+/// Whether an absolute path has no component that goes.
+fn is_normal(path: &str) -> bool {
+    let mut components = path.split('/');
+    components.next() == Some("")
+        && path.len() > 1
+        && components.all(|component| !matches!(component, "" | "." | ".."))
+}
+
 /// Removes `.`, empty and `..` components of a path without unknown pieces; other paths stay.
 fn normalize(path: &Text) -> Text {
+    if path.exact().is_some_and(is_normal) {
+        return path.clone();
+    }
     if path.has_unknown() || !path.prefix().starts_with('/') {
         return trim_current(path);
     }
@@ -716,6 +777,10 @@ fn normalize(path: &Text) -> Text {
 
 /// Drops `./` behind a slash in the known parts, so that `$d/./x` and `$d/x` are one path.
 fn trim_current(path: &Text) -> Text {
+    let current = |piece: &Piece| matches!(piece, Piece::Literal(text) if text.contains("/./"));
+    if !path.pieces().iter().any(current) {
+        return path.clone();
+    }
     path.pieces()
         .iter()
         .map(|piece| match piece {

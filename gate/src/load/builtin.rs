@@ -11,6 +11,8 @@ use crate::model::utility::{Catalog, Store, Utility, VariableSpec};
 mod files {
     include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
+    pub(super) static VARIABLES: &[u8] =
+        include_bytes!(concat!(env!("OUT_DIR"), "/variables.pack"));
     pub(super) static GENERAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/general.pack"));
     pub(super) static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/utilities.pack"));
 
@@ -26,8 +28,15 @@ mod files {
         ENDS.get(index).map(|end| *end as usize)
     }
 
-    pub(super) static STORE: super::Store =
-        super::Store { count: ENDS.len(), top: TOP, below: BELOW, make: super::utility };
+    pub(super) static STORE: super::Store = super::Store {
+        count: ENDS.len(),
+        top: TOP,
+        slots: SLOTS,
+        variables: super::variables,
+        telling: TELLING,
+        below: BELOW,
+        make: super::utility,
+    };
 }
 
 /// Name and text of every file of rules and labels (`rules/*.toml`), sorted by name.
@@ -46,12 +55,15 @@ pub fn data() -> Option<(Catalog, Judgement)> {
     let mut input = files::GENERAL;
     let judgement = Judgement::unpack(&mut input)?;
     let mut catalog = Catalog::stored(&files::STORE);
-    for variable in Vec::<VariableSpec>::unpack(&mut input)? {
-        catalog.add_variable(variable);
-    }
     catalog.trusted_directories = Vec::unpack(&mut input)?;
     catalog.secret_variables = Vec::unpack(&mut input)?;
     Some((catalog, judgement))
+}
+
+fn variables() -> Vec<VariableSpec> {
+    let mut input = files::VARIABLES;
+    // INVARIANT (builtin)
+    Vec::unpack(&mut input).unwrap_or_default()
 }
 
 fn utility(index: usize) -> Option<Utility> {

@@ -3,6 +3,8 @@
 //! Every node keeps its span; the text of the source is never copied for structure, only for values
 //! that quoting changes. Names follow the shell grammar.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use crate::model::span::Span;
@@ -137,8 +139,9 @@ pub enum CommandKind {
     Function {
         /// Its name, quotes removed; bash takes names with a slash too.
         name: String,
-        /// The compound command (its own redirections apply at every call).
-        body: Box<Command>,
+        /// The compound command (its own redirections apply at every call). Those who keep the
+        /// function share it.
+        body: Arc<Command>,
     },
     /// `(( expression ))`; the expression as a word that is expanded like a double-quoted string.
     Arithmetic(Box<Word>),

@@ -507,10 +507,74 @@ pub struct Store {
     pub count: usize,
     /// Names and aliases of those without a parent, sorted, with their indices.
     pub top: &'static [(&'static str, u32)],
+    /// Positions in `top`, counted from one, each at the [`slot`] of its name or, where that is
+    /// taken, behind it; zero where none is. A power of two of them, more than there are names.
+    pub slots: &'static [u16],
+    /// What variables in the environment mean; made when it is first asked for.
+    pub variables: fn() -> Vec<VariableSpec>,
+    /// See [`Catalog::telling`].
+    pub telling: &'static [u64],
     /// Index of the parent, name or alias, and index of every other, sorted.
     pub below: &'static [(u32, &'static str, u32)],
     /// Makes the one at an index.
     pub make: fn(usize) -> Option<Utility>,
+}
+
+/// What variables in the environment mean.
+#[derive(Clone, Debug, Default)]
+struct Variables {
+    specs: Vec<VariableSpec>,
+    /// Positions in `specs` of whole names, sorted by name.
+    whole: Vec<u32>,
+    /// Positions of those that stand for several names.
+    starts: Vec<u32>,
+}
+
+impl Variables {
+    fn new(specs: Vec<VariableSpec>) -> Self {
+        let mut variables = Self { specs, ..Self::default() };
+        for (index, spec) in (0_u32..).zip(&variables.specs) {
+            let several = spec.name.ends_with('*');
+            if several { &mut variables.starts } else { &mut variables.whole }.push(index);
+        }
+        let mut whole = std::mem::take(&mut variables.whole);
+        whole.sort_by(|a, b| variables.name(*a).cmp(variables.name(*b)));
+        Self { whole, ..variables }
+    }
+
+    fn push(&mut self, spec: VariableSpec) {
+        let index = u32::try_from(self.specs.len()).unwrap_or(u32::MAX);
+        if spec.name.ends_with('*') {
+            self.starts.push(index);
+        } else {
+            let at = self.whole.partition_point(|own| self.name(*own) <= spec.name.as_str());
+            self.whole.insert(at, index);
+        }
+        self.specs.push(spec);
+    }
+
+    fn name(&self, index: u32) -> &str {
+        self.specs.get(index as usize).map_or("", |spec| spec.name.as_str())
+    }
+
+    /// What is said about a variable, with the position in the list.
+    fn of(&self, name: &str) -> impl Iterator<Item = (u32, &VariableSpec)> {
+        let from = self.whole.partition_point(|own| self.name(*own) < name);
+        let whole = self.whole.get(from..).unwrap_or_default().iter().copied();
+        let whole = whole.take_while(move |own| self.name(*own) == name);
+        let starts = self.starts.iter().copied().filter(move |own| {
+            self.name(*own).strip_suffix('*').is_some_and(|stem| name.starts_with(stem))
+        });
+        whole.chain(starts).filter_map(|index| Some((index, self.specs.get(index as usize)?)))
+    }
+}
+
+/// Where a name is looked for first among a power of two of slots.
+pub fn slot(name: &str, slots: usize) -> usize {
+    let hash = name
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (hash ^ (hash >> 15)) as usize & slots.wrapping_sub(1)
 }
 
 /// Everything that is known about utilities.
@@ -522,13 +586,7 @@ pub struct Catalog {
     /// Those that were added.
     added: Vec<Utility>,
     names: BTreeMap<String, UtilityId>,
-    variables: Vec<VariableSpec>,
-    /// Positions in `variables` of whole names, sorted by name.
-    whole: Vec<u32>,
-    /// Positions of those that stand for several names.
-    starts: Vec<u32>,
-    /// For each first byte of a name, one bit for each second one, by its low bits, that names of
-    /// variables which are not harmless begin with.
+    variables: OnceLock<Variables>,
     telling: Vec<u64>,
     /// Directories whose programs are what their names say.
     pub trusted_directories: Vec<String>,
@@ -589,7 +647,8 @@ impl Catalog {
     /// A catalog of what a store holds.
     pub fn stored(store: &'static Store) -> Self {
         let stored = (0..store.count).map(|_| OnceLock::new()).collect();
-        Self { store: Some(store), stored, ..Self::default() }
+        let telling = store.telling.to_vec();
+        Self { store: Some(store), stored, telling, ..Self::default() }
     }
 
     /// Adds a utility and gives its index; names and aliases of utilities without a parent can then
@@ -632,9 +691,16 @@ impl Catalog {
         if let Some(id) = self.names.get(name) {
             return Some(*id);
         }
-        let top = self.store?.top;
-        let at = top.binary_search_by(|(own, _)| (*own).cmp(name)).ok()?;
-        top.get(at).map(|(_, id)| UtilityId(*id))
+        let Store { top, slots, .. } = self.store?;
+        let mut at = slot(name, slots.len());
+        loop {
+            let position = usize::from(*slots.get(at)?).checked_sub(1)?;
+            let (own, id) = top.get(position)?;
+            if *own == name {
+                return Some(UtilityId(*id));
+            }
+            at = (at + 1) & (slots.len() - 1);
+        }
     }
 
     /// The sub-command of `parent` with that name or alias (words joined by one blank).
@@ -663,44 +729,40 @@ impl Catalog {
 
     /// Adds what a variable in the environment of a program means.
     pub fn add_variable(&mut self, spec: VariableSpec) {
-        let index = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
         self.telling.resize(256, 0);
         let begin = spec.name.strip_suffix('*').unwrap_or(&spec.name);
-        let first = begin.bytes().next();
+        let first = begin.bytes().next().map(usize::from);
         for (at, seconds) in self.telling.iter_mut().enumerate() {
-            if spec.class != VariableClass::Harmless
-                && first.is_none_or(|own| usize::from(own) == at)
-            {
+            if spec.class != VariableClass::Harmless && first.is_none_or(|own| own == at) {
                 *seconds |= second_bit(begin).unwrap_or(u64::MAX);
             }
         }
-        if spec.name.ends_with('*') {
-            self.starts.push(index);
-        } else {
-            let at = self.whole.partition_point(|own| self.spec_name(*own) <= spec.name.as_str());
-            self.whole.insert(at, index);
+        self.table();
+        if let Some(table) = self.variables.get_mut() {
+            table.push(spec);
         }
-        self.variables.push(spec);
+    }
+
+    /// For each first byte of a name, one bit for each second one, by its low bits, that names of
+    /// variables which are not harmless begin with.
+    pub fn telling(&self) -> &[u64] {
+        &self.telling
     }
 
     /// What variables in the environment of a program mean, in the order they were added.
     pub fn variables(&self) -> &[VariableSpec] {
-        &self.variables
+        &self.table().specs
     }
 
-    fn spec_name(&self, index: u32) -> &str {
-        self.variables.get(index as usize).map_or("", |spec| spec.name.as_str())
+    fn table(&self) -> &Variables {
+        self.variables.get_or_init(|| {
+            Variables::new(self.store.map_or_else(Vec::new, |store| (store.variables)()))
+        })
     }
 
     /// What is said about a variable, with the position in the list.
     fn specs_of(&self, name: &str) -> impl Iterator<Item = (u32, &VariableSpec)> {
-        let from = self.whole.partition_point(|own| self.spec_name(*own) < name);
-        let whole = self.whole.get(from..).unwrap_or_default().iter().copied();
-        let whole = whole.take_while(move |own| self.spec_name(*own) == name);
-        let starts = self.starts.iter().copied().filter(move |own| {
-            self.spec_name(*own).strip_suffix('*').is_some_and(|stem| name.starts_with(stem))
-        });
-        whole.chain(starts).filter_map(|index| Some((index, self.variables.get(index as usize)?)))
+        self.table().of(name)
     }
 
     /// What the value of a variable is to a program (any one, for an empty name), where the tables

@@ -1,5 +1,7 @@
 //! Compound commands and functions (POSIX.1-2024 XCU 2.9.4, 2.9.5; Bash manual 3.2.5, 3.3).
 
+use std::sync::Arc;
+
 use crate::model::script::{CaseArm, CaseEnd, Command, CommandKind, Script, Word};
 
 use super::reader::{Quoted, Reader, Until};
@@ -319,7 +321,7 @@ impl Reader<'_> {
             }
         };
         let span = self.place_of(start, start + 1).to(body.span);
-        let kind = CommandKind::Function { name, body: Box::new(body) };
+        let kind = CommandKind::Function { name, body: Arc::new(body) };
         Command { kind, redirections: Vec::new(), span }
     }
 

@@ -56,7 +56,7 @@ pub(super) fn gaps(text: &str, script: &Script, limits: &Limits, asked: Asked) -
         let (end, last) = cuts.get(index + 1).copied().unwrap_or((text.len(), script.items.len()));
         let Some(piece) = text.get(*start..end) else { continue };
         let items = script.items.get(*first..last).unwrap_or_default();
-        if asked == Asked::Doubtful && plain::is_plain(piece, items) {
+        if asked == Asked::Doubtful && plain::is_plain(piece, *start, items) {
             continue;
         }
         if let Some(evidence) = tree::evidence(piece) {
@@ -216,9 +216,8 @@ impl<'a> Ours<'a> {
                     self.script(&arm.body);
                 }
             }
-            CommandKind::Function { body, .. } | CommandKind::Coprocess { body, .. } => {
-                self.command(body);
-            }
+            CommandKind::Function { body, .. } => self.command(body),
+            CommandKind::Coprocess { body, .. } => self.command(body),
             CommandKind::Arithmetic(word) => {
                 self.arithmetic.push(command.span);
                 self.word(word);

@@ -37,7 +37,11 @@ impl Reader<'_> {
     /// The here-document of the operator at `key`; empty in the first pass.
     pub(super) fn here_document(&mut self, pending: Pending) -> HereDocument {
         let key = pending.key;
-        let known = if self.second_pass { self.bodies.get(&key).cloned() } else { None };
+        let known = if self.second_pass { self.bodies.get_mut(&key) } else { None };
+        let known = known.map(|body| {
+            body.given = true;
+            body.clone()
+        });
         let (delimiter, quoted) = (pending.delimiter.clone(), pending.quoted);
         if self.pending.len() < MOST_PENDING {
             self.pending.push(pending);
@@ -105,6 +109,7 @@ impl Reader<'_> {
             document: HereDocument { delimiter, quoted: pending.quoted, body, closed },
             gaps,
             comments,
+            given: false,
         }
     }
 

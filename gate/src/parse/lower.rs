@@ -7,8 +7,14 @@ use crate::model::script::{
 };
 use crate::model::span::Span;
 
-use super::reader::{Pending, Reader, Stop, Until};
+use super::reader::{Mark, Pending, Reader, Stop, Until};
 use super::word::{continues_name, is_metacharacter, starts_name};
+
+/// A pipeline of so many stages has its room made by what is left of the text.
+const MANY_STAGES: usize = 1024;
+
+/// Bytes of the longest reserved word.
+const MOST_KEYWORD: usize = 8;
 
 /// Utilities whose operands may be assignments of arrays.
 const DECLARATIONS: [&str; 8] =
@@ -33,13 +39,23 @@ const OPERATORS: [(&str, RedirectionOperator); 12] = [
     (">", RedirectionOperator::Output),
 ];
 
+/// A line of the outermost list: where it begins, and up to where it is being read again.
+#[derive(Debug, Default)]
+struct Line {
+    mark: Option<Mark>,
+    items: usize,
+    bodies: usize,
+    again: Option<usize>,
+}
+
 impl Reader<'_> {
     /// Reads commands up to an end, which is not read. Ends without a fault at the end of the text
     /// too; the caller knows whether that is one.
     pub(super) fn list(&mut self, until: Until) -> Script {
         let mut script = Script::default();
+        let mut line = Line::default();
         loop {
-            self.newlines();
+            self.next_line(until, &mut line, &mut script);
             if self.peek().is_none() || self.at_end_of_list(until) {
                 return script;
             }
@@ -85,6 +101,41 @@ impl Reader<'_> {
             if !more {
                 return script;
             }
+        }
+    }
+
+    /// Steps over line ends. A line of the outermost list that has here-documents is read once more,
+    /// with their bodies, when it has been read for the first time; its items go for that.
+    fn next_line(&mut self, until: Until, line: &mut Line, script: &mut Script) {
+        if !matches!(until, Until::End) {
+            return self.newlines();
+        }
+        let before = self.pos;
+        self.newlines();
+        let first = line.mark.is_none();
+        if !first && !self.slice(before, self.pos).contains('\n') && self.pos < self.text.len() {
+            return;
+        }
+        if let Some(mark) = &line.mark
+            && line.again.is_none()
+            && !self.second_pass
+            && self.bodies.len() > line.bodies
+            && self.pending.is_empty()
+            && !self.failed()
+        {
+            script.items.truncate(line.items);
+            line.again = Some(self.pos);
+            self.second_pass = true;
+            self.give_back(mark);
+            return;
+        }
+        if line.again.take_if(|behind| *behind <= self.pos).is_some() {
+            self.second_pass = false;
+        }
+        if line.again.is_none() {
+            line.mark = Some(self.mark());
+            line.items = script.items.len();
+            line.bodies = self.bodies.len();
         }
     }
 
@@ -146,7 +197,7 @@ impl Reader<'_> {
         let mut stages = Stages::new();
         if let Some(command) = self.command() {
             stages.push(Stage { command, pipes_error: false, timed: false });
-            self.stages(&mut stages);
+            self.stages(start, &mut stages);
         } else if !prefixed {
             return None;
         } else if !matches!(self.peek(), None | Some(b';' | b'\n')) {
@@ -175,8 +226,16 @@ impl Reader<'_> {
         end
     }
 
-    fn stages(&mut self, stages: &mut Stages) {
+    /// Reads the other stages of a pipeline that begins at `start`.
+    fn stages(&mut self, start: usize, stages: &mut Stages) {
         loop {
+            if stages.len() >= MANY_STAGES && stages.len() == stages.capacity() {
+                // Doubling would need the room twice; the rest of the text is mostly like what was
+                // read.
+                let rest = self.text.len().saturating_sub(self.pos);
+                let more = rest.saturating_mul(stages.len()) / (self.pos - start).max(1);
+                stages.reserve_exact((more + more / 64).max(stages.len() / 8));
+            }
             self.blanks();
             if self.looking_at("||").is_some() {
                 return;
@@ -216,6 +275,17 @@ impl Reader<'_> {
         let first = self.peek()?;
         if !first.is_ascii_lowercase() && !b"!{}[]".contains(&first) {
             return None;
+        }
+        // Without a backslash the word is what stands there.
+        let rest = self.text.as_bytes().get(self.pos..).unwrap_or_default();
+        let length =
+            rest.iter().take(MOST_KEYWORD + 1).take_while(|byte| !is_metacharacter(**byte));
+        let word = rest.get(..length.count()).unwrap_or_default();
+        if !word.contains(&b'\\') {
+            let keyword = KEYWORDS.into_iter().find(|keyword| keyword.as_bytes() == word)?;
+            let behind = self.pos + word.len();
+            let group = word == b"!" && self.byte(behind) == Some(b'(') && self.extglob;
+            return (!group).then_some((keyword, behind));
         }
         let begins = |keyword: &&str| keyword.as_bytes().first() == Some(&first);
         KEYWORDS.into_iter().filter(begins).find_map(|keyword| {

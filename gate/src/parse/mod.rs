@@ -66,7 +66,7 @@ pub fn parse_in(text: &str, limits: &Limits, dialect: Dialect) -> Parsed {
 
 /// Whether a text is so plain that no tree is asked about our reading of it.
 pub fn is_plain(text: &str, script: &Script) -> bool {
-    plain::is_plain(text, &script.items)
+    plain::is_plain(text, 0, &script.items)
 }
 
 /// Where the tree of a text has a command or substitution that our reading of it, which has no

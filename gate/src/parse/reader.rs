@@ -118,6 +118,8 @@ pub(super) struct Body {
     pub(super) document: HereDocument,
     pub(super) gaps: Vec<Gap>,
     pub(super) comments: Vec<Span>,
+    /// Whether a redirection has it.
+    pub(super) given: bool,
 }
 
 /// What a failed attempt has to give back.
@@ -239,12 +241,13 @@ impl<'t> Reader<'t> {
         self.twice(Self::commands)
     }
 
-    /// Runs a reading function; once more when it met here-documents, whose bodies are known then.
+    /// Runs a reading function; once more when it met here-documents whose bodies are known only
+    /// then. Those of a whole line of commands are found by [`Self::list`].
     pub(super) fn twice<T>(&mut self, read: impl Fn(&mut Self) -> T) -> T {
         let (gaps, count) = (self.gaps.clone(), self.gap_count);
         let (rereads, start) = (self.rereads, self.pos);
         let value = self.ending(&read);
-        if self.bodies.is_empty() {
+        if self.bodies.values().all(|body| body.given) && self.gaps.is_empty() {
             return value;
         }
         drop(value);
@@ -586,8 +589,15 @@ impl<'t> Reader<'t> {
 
     /// Steps over blanks and a comment.
     pub(super) fn blanks(&mut self) {
-        while let Some(b' ' | b'\t') = self.peek() {
-            self.pos += 1;
+        if self.failed() {
+            return;
+        }
+        let rest = self.text.as_bytes().get(self.pos..).unwrap_or_default();
+        self.pos += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        if self.byte(self.pos) == Some(b'\\') {
+            while let Some(b' ' | b'\t') = self.peek() {
+                self.pos += 1;
+            }
         }
         if self.peek() == Some(b'#') {
             let start = self.pos;

@@ -338,6 +338,8 @@ pub(super) fn sed(call: &Call<'_>) -> Option<Text> {
         }
         scripts.push(arguments.operands.remove(0));
     }
+    // What is not known needs no expression.
+    let bytes = call.source_bytes(&arguments.operands)?;
     let syntax =
         if arguments.has('E') || arguments.has('r') { Syntax::Extended } else { Syntax::Basic };
     let mut commands = Vec::new();
@@ -349,7 +351,6 @@ pub(super) fn sed(call: &Call<'_>) -> Option<Text> {
             return None;
         }
     }
-    let bytes = call.source_bytes(&arguments.operands)?;
     let (all, closed) = lines(&bytes);
     if all.len().saturating_mul(commands.len()) > 1 << 16 {
         return None;
