@@ -25,6 +25,9 @@ use shellgate::judge::index::Index;
 use shellgate::judge::{Scene, decide, hits};
 use shellgate::load::builtin::data;
 use shellgate::model::context::{Context, Limits};
+use shellgate::model::fact::Fact;
+use shellgate::model::script::Parsed;
+use shellgate::model::trace::Trace;
 use shellgate::parse::parse;
 use shellgate::{Gate, Session};
 
@@ -88,7 +91,7 @@ fn main() -> Result<ExitCode, Failure> {
     let grown = kept.grown(&counts);
     let steep: Vec<&str> = sizes
         .iter()
-        .filter(|(_, small, large)| large > &(small * SIZES.2))
+        .filter(|(_, small, large)| *large > *small * SIZES.2)
         .map(|(name, ..)| *name)
         .collect();
     for name in &steep {
@@ -324,17 +327,18 @@ fn one_stage(what: &str, texts: &[String]) -> Result<usize, Failure> {
     let (context, limits) = (Context::default(), Limits::default());
     let read = || parsed_once(texts, &limits);
     let parsed = read();
-    let interpret = |text: &String, parsed| run_script(text, parsed, &context, &catalog, &limits);
+    let interpret =
+        |text: &str, parsed: &Parsed| run_script(text, parsed, &context, &catalog, &limits);
     let traces: Vec<_> = texts.iter().zip(&parsed).map(|(a, b)| interpret(a, b)).collect();
     let facts: Vec<_> =
         traces.iter().map(|trace| derive(trace, &catalog, &context, &known)).collect();
-    let judge = |trace, facts: &Vec<_>| {
+    let judge = |trace: &Trace, facts: &[Fact]| {
         let scene = Scene { trace, facts, catalog: &catalog, context: &context };
         let hits = hits(&judgement.rules, &index, &scene);
         decide(&judgement.rules, &judgement.labels, &hits, &scene)
     };
     for (trace, facts) in traces.iter().zip(&facts) {
-        black_box(judge(trace, facts));
+        drop(black_box(judge(trace, facts)));
     }
     match what {
         "--read" => measured_parse(|| drop(black_box(read()))),
@@ -357,7 +361,7 @@ fn one_stage(what: &str, texts: &[String]) -> Result<usize, Failure> {
     Ok(facts.len())
 }
 
-fn parsed_once(texts: &[String], limits: &Limits) -> Vec<shellgate::model::script::Parsed> {
+fn parsed_once(texts: &[String], limits: &Limits) -> Vec<Parsed> {
     texts.iter().map(|text| parse(text, limits)).collect()
 }
 

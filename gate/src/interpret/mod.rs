@@ -153,7 +153,7 @@ struct Runner<'a> {
     /// Functions that are being called.
     calls: Vec<String>,
     /// For these functions: whether one starts copies of itself, as far as it was asked.
-    counted: (Rc<BTreeMap<String, Vec<Rc<state::Function>>>>, BTreeMap<String, bool>),
+    counted: Option<(state::Functions, BTreeMap<String, bool>)>,
     /// States at `break`, `continue` and `return`, joined.
     escaped: Option<State>,
     /// Output process substitutions that wait for their input.
@@ -191,7 +191,7 @@ impl<'a> Runner<'a> {
             broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
-            counted: Default::default(),
+            counted: None,
             escaped: None,
             pending: Vec::new(),
             next_path: 63,
@@ -932,17 +932,17 @@ impl<'a> Runner<'a> {
 
     /// Local variables end, positional parameters come back.
     fn leave_function(&mut self, before: &State) {
-        if let Some(hidden) = self.state.hidden.pop() {
-            if !hidden.is_empty() {
-                let variables = self.state.variables_mut();
-                for (name, old) in hidden {
-                    match old {
-                        Some(variable) => {
-                            variables.insert(Str::from(name), variable);
-                        }
-                        None => {
-                            variables.remove(name.as_str());
-                        }
+        if let Some(hidden) = self.state.hidden.pop()
+            && !hidden.is_empty()
+        {
+            let variables = self.state.variables_mut();
+            for (name, old) in hidden {
+                match old {
+                    Some(variable) => {
+                        variables.insert(Str::from(name), variable);
+                    }
+                    None => {
+                        variables.remove(name.as_str());
                     }
                 }
             }
@@ -954,10 +954,11 @@ impl<'a> Runner<'a> {
     /// Whether a function keeps starting two or more copies of itself.
     fn is_bomb(&mut self, name: &str) -> bool {
         let functions = &self.state.functions;
-        if !Rc::ptr_eq(&self.counted.0, functions) {
-            self.counted = (Rc::clone(functions), BTreeMap::new());
+        if !matches!(&self.counted, Some((counted, _)) if Rc::ptr_eq(counted, functions)) {
+            self.counted = None;
         }
-        let (functions, known) = &mut self.counted;
+        let (functions, known) =
+            self.counted.get_or_insert_with(|| (Rc::clone(functions), BTreeMap::new()));
         if let Some(known) = known.get(name) {
             return *known;
         }

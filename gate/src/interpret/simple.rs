@@ -1090,12 +1090,12 @@ impl<'a> Names<'a> {
     }
 
     fn word(&mut self, word: &'a Word, depth: usize) {
-        if let Some(Part::Literal(text, _)) = word.parts.first() {
-            if text.as_bytes().contains(&b'~') {
-                for (tilde, name) in [("~+", "PWD"), ("~-", "OLDPWD")] {
-                    if text.contains(tilde) {
-                        self.used.push(name);
-                    }
+        if let Some(Part::Literal(text, _)) = word.parts.first()
+            && text.as_bytes().contains(&b'~')
+        {
+            for (tilde, name) in [("~+", "PWD"), ("~-", "OLDPWD")] {
+                if text.contains(tilde) {
+                    self.used.push(name);
                 }
             }
         }

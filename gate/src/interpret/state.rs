@@ -172,6 +172,9 @@ pub(super) struct Function {
     pub(super) exported: bool,
 }
 
+/// Functions by name; several bodies where branches met.
+pub(super) type Functions = Rc<BTreeMap<String, Vec<Rc<Function>>>>;
+
 /// What is connected to descriptors, sorted by their numbers; copies share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Descriptors(List<(u32, Target)>);
@@ -251,7 +254,7 @@ pub(super) struct State {
     pub(super) name: Text,
     /// `$_`
     pub(super) last: Text,
-    pub(super) functions: Rc<BTreeMap<String, Vec<Rc<Function>>>>,
+    pub(super) functions: Functions,
     pub(super) aliases: Rc<BTreeMap<String, Alias>>,
     /// Functions and aliases that may not be there: something else may have its name.
     pub(super) doubtful: Rc<BTreeSet<Definition>>,

@@ -125,17 +125,14 @@ impl<'t> Scan<'t> {
                         continue;
                     }
                     match arm {
-                        Some(Arm::Subject) => {
-                            if word == b"in" {
-                                *cases.last_mut()? = Arm::Pattern;
-                            }
+                        Some(Arm::Subject) if word == b"in" => {
+                            *cases.last_mut()? = Arm::Pattern;
                         }
-                        Some(Arm::Pattern) => {
-                            if word == b"esac" {
-                                cases.pop();
-                                fresh = false;
-                            }
+                        Some(Arm::Pattern) if word == b"esac" => {
+                            cases.pop();
+                            fresh = false;
                         }
+                        Some(Arm::Subject | Arm::Pattern) => {}
                         _ if word.ends_with(b"=") && self.peek() == Some(b'(') => {
                             if fresh {
                                 self.starts.insert(mark, start);

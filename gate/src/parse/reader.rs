@@ -626,7 +626,10 @@ impl<'t> Reader<'t> {
 
     /// As [`Self::settle`], for lists that hold one item without room of their own.
     pub(super) fn settle_small<A: smallvec::Array>(&self, list: &mut smallvec::SmallVec<A>) {
-        if self.text.len() > ROOMY {
+        // Room that was made for what is left of the text has little to give back, and giving it
+        // back would need it twice.
+        let spare = list.capacity() - list.len();
+        if self.text.len() > ROOMY && spare > list.len() / 32 {
             list.shrink_to_fit();
         }
     }
