@@ -72,9 +72,8 @@ fn command(own: &Command, visit: &mut dyn Visit) {
                 script(&arm.body, visit);
             }
         }
-        CommandKind::Function { body, .. } | CommandKind::Coprocess { body, .. } => {
-            command(body, visit);
-        }
+        CommandKind::Function { body, .. } => command(body, visit),
+        CommandKind::Coprocess { body, .. } => command(body, visit),
         CommandKind::Arithmetic(expression) => word(expression, visit),
         CommandKind::Conditional(own) => condition(own, visit),
     }

@@ -333,8 +333,7 @@ impl State {
             descriptors: Descriptors::default(),
             files: Rc::default(),
             rebound: Rc::default(),
-<<<<<<< HEAD
-            hidden: Vec::new(),
+            hidden: List::new(),
             shell: Shell::Unknown,
         };
         state.enter_shell(context.shell);
@@ -349,9 +348,6 @@ impl State {
         }
         if !shell.is_bash() {
             self.set_option("expand_aliases", true);
-=======
-            hidden: List::new(),
->>>>>>> 6005929 (Scripts without the tree: a scanner is the witness for ordinary texts; here-documents read by the line, quoted parameters at once, names by a table, what variables mean only when it matters; counts of stages and of sizes)
         }
     }
 

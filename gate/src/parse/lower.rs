@@ -285,7 +285,8 @@ impl Reader<'_> {
             let keyword = KEYWORDS.into_iter().find(|keyword| keyword.as_bytes() == word)?;
             let behind = self.pos + word.len();
             let group = word == b"!" && self.byte(behind) == Some(b'(') && self.extglob;
-            return (!group).then_some((keyword, behind));
+            let reserved = !(self.dialect.posix && FOREIGN.contains(&keyword));
+            return (reserved && !group).then_some((keyword, behind));
         }
         let begins = |keyword: &&str| keyword.as_bytes().first() == Some(&first);
         KEYWORDS.into_iter().filter(begins).find_map(|keyword| {
