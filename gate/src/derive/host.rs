@@ -92,6 +92,20 @@ pub fn at_path(text: &Text) -> Target {
     if rest.exact() == Some("-") { Target::Nothing } else { Target::Path(rest) }
 }
 
+/// The last component of a pattern of names, as the name of a file where the command runs; nothing
+/// for one that leaves files out (`!x`), that takes in all names, or that is not known.
+pub fn name_pattern(text: &Text) -> Target {
+    let Some(pattern) = text.exact().filter(|pattern| !pattern.starts_with('!')) else {
+        return Target::Nothing;
+    };
+    let end = pattern.rsplit(['/', ':']).next().unwrap_or_default();
+    let name = end.trim_start_matches('^').trim_end_matches('$').replace('\\', "");
+    match name.as_str() {
+        "" | "." | ".." | "*" | "**" => Target::Nothing,
+        _ => Target::Path(Text::literal(format!("./{name}"))),
+    }
+}
+
 /// `NAME=@PATH`, `NAME=<PATH` and `NAME@PATH`, otherwise text; options behind a `;` are left out.
 pub fn form_path(text: &Text) -> Target {
     let prefix = text.prefix();

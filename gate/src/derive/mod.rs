@@ -527,6 +527,7 @@ impl<'a> Deriver<'a> {
             ValueKind::PipePath if !text.prefix().starts_with(['|', '!']) => {
                 Target::Path(text.clone())
             }
+            ValueKind::NamePattern => host::name_pattern(text),
             ValueKind::AtPath => host::at_path(text),
             ValueKind::FormPath => host::form_path(text),
             ValueKind::Host => host::url(text),

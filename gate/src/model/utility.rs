@@ -189,6 +189,8 @@ named! {
         /// A path where it looks like one (a slash, a dot and letters at the end, a tilde);
         /// otherwise text.
         Auto = "auto",
+        /// A pattern of the names of files that are looked into; one that begins with `!` names none.
+        NamePattern = "name_pattern",
         /// A path when it starts with `@` (the rest is the path), otherwise text.
         AtPath = "at_path",
         /// `NAME=VALUE` or `NAME=@PATH` (curl -F): a path behind `=@` or `=<`.
