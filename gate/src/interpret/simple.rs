@@ -781,14 +781,18 @@ impl Runner<'_> {
                 if open {
                     number(&Text::unknown(Unknown::Joined));
                 }
-                elements.values_mut().for_each(|text| *text = number(text));
+                for text in elements.values_mut() {
+                    *text = number(text);
+                }
                 Value::Indexed { elements, open }
             }
             Value::Associative { mut elements, open } => {
                 if open {
                     number(&Text::unknown(Unknown::Joined));
                 }
-                elements.values_mut().for_each(|text| *text = number(text));
+                for text in elements.values_mut() {
+                    *text = number(text);
+                }
                 Value::Associative { elements, open }
             }
             Value::Unknown(cause) => Value::Scalar(number(&Text::unknown(cause))),
