@@ -93,10 +93,14 @@ pub fn at_path(text: &Text) -> Target {
 }
 
 /// The last component of a pattern of names, as the name of a file where the command runs; nothing
-/// for one that leaves files out (`!x`), that takes in all names, or that is not known.
+/// for one that leaves files out (`!x`) or that takes in all names. One that is not known may name
+/// any.
 pub fn name_pattern(text: &Text) -> Target {
-    let Some(pattern) = text.exact().filter(|pattern| !pattern.starts_with('!')) else {
+    if text.prefix().starts_with('!') {
         return Target::Nothing;
+    }
+    let Some(pattern) = text.exact() else {
+        return Target::Path(Text::literal("./").concat(text));
     };
     let end = pattern.rsplit(['/', ':']).next().unwrap_or_default();
     let name = end.trim_start_matches('^').trim_end_matches('$').replace('\\', "");

@@ -95,10 +95,13 @@ impl<'t> Scan<'t> {
         // Whether a command may begin here, whether the next word is a redirection's, and whether
         // the place is inside `[[ ]]`.
         let (mut fresh, mut target, mut test) = (true, false, false);
+        // Whether the place is behind `[` and before its `]`, where the tree takes operators for its own.
+        let mut bracket = false;
         while let Some(byte) = self.peek() {
             let arm = cases.last().copied();
             match byte {
                 b' ' | b'\t' => self.at += 1,
+                b'\n' if bracket => return None,
                 b'\n' => {
                     self.at += 1;
                     self.bodies()?;
@@ -122,6 +125,10 @@ impl<'t> Scan<'t> {
                     }
                     if test {
                         test = word != b"]]";
+                        continue;
+                    }
+                    if bracket {
+                        bracket = word != b"]";
                         continue;
                     }
                     match arm {
@@ -169,6 +176,11 @@ impl<'t> Scan<'t> {
                             b"time" | b"coproc" | b"function" | b"select" | b"in" | b"]]" => {
                                 return None;
                             }
+                            b"[" => {
+                                self.starts.insert(mark, start);
+                                bracket = true;
+                                fresh = false;
+                            }
                             _ => {
                                 self.starts.insert(mark, start);
                                 if self.peek() == Some(b'(') {
@@ -185,6 +197,7 @@ impl<'t> Scan<'t> {
                     }
                 }
                 _ if test => self.at += 1,
+                _ if bracket => return None,
                 b'(' if arm == Some(Arm::Pattern) => self.at += 1,
                 b'(' if fresh => {
                     self.starts.push(self.at);
@@ -235,7 +248,7 @@ impl<'t> Scan<'t> {
             }
         }
         self.level -= 1;
-        (close == Close::End && cases.is_empty() && !test).then_some(())
+        (close == Close::End && cases.is_empty() && !test && !bracket).then_some(())
     }
 
     /// Steps over a redirection operator and the blanks behind it.
@@ -695,6 +708,8 @@ mod tests {
             "cat <<E\n E\nE",
             "echo $(cat <<E\na)\nE\n)",
             "[ -d >x y ]",
+            "[ x && ./mark >../x y ]",
+            "[ x\ny ]",
             "{fd}>x ls",
             "[[ a < b ]]",
             "ls\u{1} x",
