@@ -154,7 +154,8 @@ impl fmt::Display for Explanation {
                 (Some(_), false, false) => "",
                 (None, ..) => "  (unknown)",
             };
-            writeln!(f, "  {number} {}{via}{known}", words.join(" "))?;
+            let again = own.repeats.map(|first| format!("  (as {first})")).unwrap_or_default();
+            writeln!(f, "  {number} {}{via}{known}{again}", words.join(" "))?;
             for doubt in &own.reading.doubts {
                 writeln!(f, "      doubt {doubt:?}")?;
             }

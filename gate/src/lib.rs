@@ -43,7 +43,7 @@ use crate::load::{Judgement, LoadError, Policy};
 use crate::model::context::{Context, Limits, Shell};
 use crate::model::fact::{EffectKind, Fact};
 use crate::model::rule::{Hit, Knowledge, Labels, RuleSet};
-use crate::model::script::Parsed;
+use crate::model::script::{Parsed, Script};
 use crate::model::span::Span;
 use crate::model::trace::{ROOM, Trace};
 use crate::model::utility::Catalog;
@@ -207,19 +207,26 @@ impl Gate {
         let scene = Scene { trace, facts, catalog: &self.catalog, context };
         judge::hits_into(hits, &self.rules, &self.index, &scene);
         let verdict = self.decide(command, hits, &scene);
+        let verdict = self.as_elsewhere(verdict, command, &parsed.script, &scene);
         scratch.clear();
-        self.as_elsewhere(verdict, command, context)
+        verdict
     }
 
     /// The verdict where it is not known which shell it will be: what would be asked about or refused in
     /// another shell is not called harmless, and what would be refused there asks.
-    fn as_elsewhere(&self, verdict: Verdict, command: &str, context: &Context) -> Verdict {
-        if context.shell != Shell::Unknown || verdict.decision >= Decision::Ask {
+    fn as_elsewhere(
+        &self,
+        verdict: Verdict,
+        command: &str,
+        script: &Script,
+        scene: &Scene<'_>,
+    ) -> Verdict {
+        if scene.context.shell != Shell::Unknown || verdict.decision >= Decision::Ask {
             return verdict;
         }
         let mut verdict = verdict;
-        for shell in judge::elsewhere::shells(command) {
-            let there = self.certain(command, &Context { shell: *shell, ..context.clone() });
+        for shell in judge::elsewhere::shells(command, script, scene.trace, &self.catalog) {
+            let there = self.certain(command, &Context { shell: *shell, ..scene.context.clone() });
             judge::elsewhere::join(&mut verdict, there, *shell);
         }
         verdict
@@ -259,7 +266,7 @@ impl Gate {
         let scene = Scene { trace: &trace, facts: &facts, catalog: &self.catalog, context };
         let hits = judge::hits(&self.rules, &self.index, &scene);
         let verdict = self.decide(command, &hits, &scene);
-        let verdict = self.as_elsewhere(verdict, command, context);
+        let verdict = self.as_elsewhere(verdict, command, &parsed.script, &scene);
         let looks = judge::looks(&self.rules, &self.index, &scene)
             .into_iter()
             .filter_map(|hit| self.look(&hit, &scene))

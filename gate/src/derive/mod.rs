@@ -8,6 +8,8 @@ mod link;
 pub mod path;
 mod plain;
 
+use std::cell::Cell;
+
 use smallvec::{SmallVec, smallvec};
 
 use crate::derive::host::Target;
@@ -43,9 +45,17 @@ pub fn derive_into(
     (known, roots): (&Known, &Roots),
 ) {
     let paths = Paths::new(roots, known);
-    let mut deriver = Deriver { trace, catalog, context, known, paths, facts };
+    let looks_back = Cell::new(false);
+    let mut deriver = Deriver { trace, catalog, context, known, paths, facts, looks_back };
+    let mut looking_back = Vec::new();
     for (index, invocation) in trace.invocations.iter().enumerate() {
+        if invocation.repeats.is_some_and(|first| !looking_back.contains(&first)) {
+            continue;
+        }
         deriver.invocation(index, invocation);
+        if deriver.looks_back.take() {
+            looking_back.push(index);
+        }
     }
     for access in &trace.accesses {
         deriver.access(access);
@@ -77,6 +87,8 @@ struct Deriver<'a> {
     known: &'a Known,
     paths: Paths<'a>,
     facts: &'a mut Vec<Fact>,
+    /// Whether what ran before the invocation told something about it.
+    looks_back: Cell<bool>,
 }
 
 /// What one value is about; most are one object.
@@ -884,6 +896,7 @@ impl<'a> Deriver<'a> {
         let find = match get(carrier) {
             Some(own) if is_find(&own) => Some(own),
             Some(own) if own.name.as_deref() == Some("xargs") => {
+                self.looks_back.set(true);
                 let mut before = carrier;
                 loop {
                     let Some(own) = before.checked_sub(1).and_then(get) else { break None };
@@ -915,6 +928,7 @@ impl<'a> Deriver<'a> {
         if !matches!(name.exact(), Some("" | "HEAD" | "@")) {
             return smallvec![self.branch(name.clone())];
         }
+        self.looks_back.set(true);
         let current = match &self.context.branch {
             Some(branch) => Text::literal(branch.as_str()),
             None => Text::unknown(Unknown::Parameter("the current branch".into())),

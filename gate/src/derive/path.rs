@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::model::component::{self, Part, Pattern, Patterns};
+use crate::model::component::{self, Mixed, Part, Pattern, Patterns};
 use crate::model::context::Context;
 use crate::model::fact::{PathObject, Place, Places};
 use crate::model::rule::Knowledge;
@@ -445,19 +445,20 @@ impl<'a> Paths<'a> {
             return truth;
         }
         // The letters around such a name must spell a secret out.
-        let shaped = match last {
-            Part::Mixed(text) if text.pieces().iter().any(is_named) => Some(Part::Mixed(
-                text.pieces()
-                    .iter()
-                    .map(
-                        |piece| {
-                            if is_named(piece) { Piece::Glob(Glob::Any) } else { piece.clone() }
-                        },
-                    )
-                    .collect(),
-            )),
-            _ => None,
-        };
+        let shaped =
+            match last {
+                Part::Mixed(text) if text.pieces().iter().any(is_named) => {
+                    Some(Part::Mixed(Mixed::from(
+                        text.pieces()
+                            .iter()
+                            .map(|piece| {
+                                if is_named(piece) { Piece::Glob(Glob::Any) } else { piece.clone() }
+                            })
+                            .collect::<Text>(),
+                    )))
+                }
+                _ => None,
+            };
         let last = shaped.as_ref().unwrap_or(last);
         truth = truth
             .or(known.sensitive_names.matches(last))
@@ -690,7 +691,8 @@ impl<'a> Walk<'a> {
 }
 
 fn part_unknown<'a>(text: &Text) -> Part<'a> {
-    Part::Mixed(Text::unknown(text.first_unknown().cloned().unwrap_or(Unknown::Joined)))
+    let unknown = Text::unknown(text.first_unknown().cloned().unwrap_or(Unknown::Joined));
+    Part::Mixed(unknown.into())
 }
 
 /// Gives the pieces of a text between its slashes, in order.
@@ -712,10 +714,10 @@ fn each_part<'a>(text: &'a Text, mut give: impl FnMut(Part<'a>)) {
             other => {
                 let mut mixed = match std::mem::replace(&mut part, Part::Name("")) {
                     Part::Name(name) => Text::literal(name),
-                    Part::Mixed(mixed) => mixed,
+                    Part::Mixed(mixed) => mixed.into_text(),
                 };
                 mixed.push(other.clone());
-                part = Part::Mixed(mixed);
+                part = Part::Mixed(mixed.into());
             }
         }
     }

@@ -111,6 +111,18 @@ struct Frame {
     scope: CarryScope,
 }
 
+/// A function where it is defined. Its body counts even if it is never called, and then with any
+/// arguments.
+#[derive(Clone, Debug)]
+struct Defined {
+    function: Rc<state::Function>,
+    name: String,
+    state: State,
+    frame: Frame,
+    calls: Vec<String>,
+    site: Site,
+}
+
 /// A text that `trap` keeps.
 #[derive(Clone, Debug)]
 struct Trap {
@@ -152,6 +164,10 @@ struct Runner<'a> {
     inputs: Vec<Text>,
     /// Functions that are being called.
     calls: Vec<String>,
+    /// Whether some command has run more than once, or may be doing so.
+    again: bool,
+    /// Functions that are defined and not called yet, with what is known where they are.
+    defined: Vec<Defined>,
     /// For these functions: whether one starts copies of itself, as far as it was asked.
     counted: Option<(state::Functions, BTreeMap<String, bool>)>,
     /// States at `break`, `continue` and `return`, joined.
@@ -191,6 +207,8 @@ impl<'a> Runner<'a> {
             broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
+            again: false,
+            defined: Vec::new(),
             counted: None,
             escaped: None,
             pending: Vec::new(),
@@ -213,6 +231,7 @@ impl<'a> Runner<'a> {
             self.end_traps(0);
         }
         self.flush(0, None);
+        self.uncalled();
     }
 
     /// What this text has written into its named pipes.
@@ -300,6 +319,7 @@ impl<'a> Runner<'a> {
             }
             slot.seen = self.state.clone();
             let saved = self.state.clone();
+            self.again = true;
             self.follow(builtin::trapped(trap.text.clone(), trap.site), trap.index, &trap.call);
             let files = Rc::clone(&self.state.files);
             self.state = saved;
@@ -582,7 +602,7 @@ impl<'a> Runner<'a> {
             }
             CommandKind::Arithmetic(expression) => {
                 let value = self.arithmetic(expression);
-                if value.is_none() {
+                if value.is_none() || self.context.shell == Shell::Unknown {
                     self.nested_subshells(expression);
                 }
                 Outcome { status: value.map(|value| value != 0), ..Outcome::default() }
@@ -698,6 +718,7 @@ impl<'a> Runner<'a> {
                 self.arithmetic(update);
             }
             passes += 1;
+            self.again = true;
             if self.exhausted || outcome.status == Some(false) {
                 break;
             }
@@ -781,6 +802,7 @@ impl<'a> Runner<'a> {
             self.assign_text(name, None, field.text.clone(), false, field.site);
             let outcome = self.script(body);
             self.settle(&outcome);
+            self.again = true;
             if select || self.escaped.is_some() || field.arity == Arity::Many {
                 let state = self.state.clone();
                 seen = Some(match seen.take() {
@@ -860,24 +882,55 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Defines a function; its body counts even if it is never called.
+    /// Defines a function. Its body is followed where it is called, or at the end where it never is.
     fn define(&mut self, name: &str, body: &Arc<Command>) {
         let function = Rc::new(state::Function {
             body: Arc::clone(body),
             source: self.source,
             exported: self.state.option("allexport"),
+            called: state::Called::default(),
         });
-        Rc::make_mut(&mut self.state.functions).insert(name.to_owned(), vec![function]);
+        Rc::make_mut(&mut self.state.functions).insert(name.to_owned(), vec![Rc::clone(&function)]);
         self.state.settled(&state::Definition::Function(name.to_owned()));
-        self.isolated(|runner| {
-            runner.state.positional = Rc::new((Vec::new(), true));
-            runner.state.descriptors.clear();
-            runner.state.hidden.push(BTreeMap::new());
-            runner.calls.push(name.to_owned());
-            let outcome = runner.command(body);
-            runner.settle(&outcome);
-            runner.calls.pop();
+        self.defined.push(Defined {
+            function,
+            name: name.to_owned(),
+            state: self.state.clone(),
+            frame: self.frame.clone(),
+            calls: self.calls.clone(),
+            site: self.site(body.span),
         });
+    }
+
+    /// Follows functions that nothing in this text calls, the last one first, as it may call others.
+    fn uncalled(&mut self) {
+        while let Some(defined) = self.defined.pop() {
+            let Defined { function, name, state, frame, calls, site } = defined;
+            if function.called.is_noted() {
+                continue;
+            }
+            self.again = true;
+            let files = Rc::clone(&self.state.files);
+            self.state = state;
+            self.state.files = files;
+            self.frame = frame;
+            self.calls = calls;
+            self.source = function.source;
+            self.deeper(site.span, |runner| {
+                runner.isolated(|runner| {
+                    runner.state.positional = Rc::new((Vec::new(), true));
+                    runner.state.descriptors.clear();
+                    runner.state.hidden.push(BTreeMap::new());
+                    runner.calls.push(name);
+                    let outcome = runner.command(&function.body);
+                    runner.settle(&outcome);
+                });
+            });
+            self.flush(0, None);
+            if self.exhausted {
+                break;
+            }
+        }
     }
 
     /// Calls a function of this text.
@@ -900,7 +953,9 @@ impl<'a> Runner<'a> {
         let before = self.state.clone();
         let mut joined: Option<State> = None;
         let mut status = None;
+        self.again = true;
         for function in &bodies {
+            function.called.note();
             self.state = before.clone();
             self.state.positional = Rc::new((positional.clone(), open));
             self.state.hidden.push(BTreeMap::new());

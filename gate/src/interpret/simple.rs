@@ -112,6 +112,7 @@ impl Runner<'_> {
         let mut status = None;
         let mut leaves = true;
         let many = states.len() > 1;
+        self.again |= many;
         for state in states {
             self.state = state;
             if let Some((index, text)) = &stdin
@@ -365,6 +366,7 @@ impl Runner<'_> {
         other: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
         let before = self.state.clone();
+        self.again = true;
         let first = one(self);
         self.settle(&first);
         let after = std::mem::replace(&mut self.state, before);
@@ -422,11 +424,21 @@ impl Runner<'_> {
         }
         let environment = self.environment(&call.prefix);
         let input = self.stdin();
-        let resolved = resolve(
-            &call.fields,
-            &Surroundings { environment: &environment, input: &input },
-            self.catalog,
-        );
+        let earlier = self.earlier(call, &environment, &input);
+        let resolved = match earlier.and_then(|index| self.trace.invocations.get(index)) {
+            Some(own) if !own.carries && own.name.is_some() => Resolved {
+                name: own.name.clone(),
+                utility: own.utility,
+                folded: own.folded,
+                reading: own.reading.clone(),
+                ..Resolved::default()
+            },
+            _ => resolve(
+                &call.fields,
+                &Surroundings { environment: &environment, input: &input },
+                self.catalog,
+            ),
+        };
         for candidate in resolved.candidates.iter().take(CANDIDATES) {
             let mut fields = call.fields.clone();
             if let Some(first) = fields.make_mut().first_mut() {
@@ -450,6 +462,9 @@ impl Runner<'_> {
                 || (call.functions && self.state.aliases.contains_key(name.as_str()))
         });
         self.complain(name.as_deref());
+        let repeats = earlier.filter(|earlier| self.is_same(*earlier, shadowed)).map(|earlier| {
+            self.trace.invocations.get(earlier).and_then(|own| own.repeats).unwrap_or(earlier)
+        });
         self.trace.invocations.push(Invocation {
             argv: call.fields.clone(),
             name: name.clone(),
@@ -464,6 +479,8 @@ impl Runner<'_> {
             environment,
             input: input.clone(),
             shadowed,
+            carries: !carried.is_empty(),
+            repeats,
         });
         self.attach(call.accesses, index);
         if let Some(last) = call.fields.last() {
@@ -505,6 +522,44 @@ impl Runner<'_> {
         self.writes(index, &input);
         self.emit(1, &output);
         outcome
+    }
+
+    /// The last invocation of the same words with the same environment and input, where commands run
+    /// more than once.
+    fn earlier(
+        &self,
+        call: &Call,
+        environment: &List<(Str, Text)>,
+        input: &Stream,
+    ) -> Option<usize> {
+        if !self.again {
+            return None;
+        }
+        let same = |own: &Invocation| {
+            own.site == call.site
+                && own.argv == call.fields
+                && (own.environment.as_ptr() == environment.as_ptr()
+                    || own.environment == *environment)
+                && own.input == *input
+        };
+        let from = self.trace.invocations.len().saturating_sub(environ::RECENT);
+        let recent = self.trace.invocations.get(from..)?;
+        recent.iter().rposition(same).map(|index| from + index)
+    }
+
+    /// Whether an earlier invocation of the same words runs in the same place, too.
+    fn is_same(&self, earlier: usize, shadowed: bool) -> bool {
+        let first = |index: Option<usize>| {
+            let own = self.trace.invocations.get(index?)?;
+            own.repeats.or(index)
+        };
+        self.trace.invocations.get(earlier).is_some_and(|own| {
+            own.shadowed == shadowed
+                && own.scope == self.frame.scope
+                && own.via == self.frame.via
+                && first(own.carrier) == first(self.frame.carrier)
+                && own.directories == self.state.directories
+        })
     }
 
     /// What an invocation prints by itself.

@@ -1,7 +1,7 @@
 //! What the shell knows at one point of a script: variables, functions, aliases, directories,
 //! descriptors, and files this text has written. Where branches meet, states are joined.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -170,7 +170,30 @@ pub(super) struct Function {
     pub(super) body: Arc<Command>,
     pub(super) source: SourceId,
     pub(super) exported: bool,
+    pub(super) called: Called,
 }
+
+/// Whether a function has been called, a copy of it included. Two functions are no different for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Called(Rc<Cell<bool>>);
+
+impl Called {
+    pub(super) fn note(&self) {
+        self.0.set(true);
+    }
+
+    pub(super) fn is_noted(&self) -> bool {
+        self.0.get()
+    }
+}
+
+impl PartialEq for Called {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Called {}
 
 /// Functions by name; several bodies where branches met.
 pub(super) type Functions = Rc<BTreeMap<String, Vec<Rc<Function>>>>;

@@ -36,11 +36,16 @@ pub(super) fn is_harmless(allowed: &[AllowEntry], scene: &Scene<'_>) -> bool {
 /// operands are is not looked at, as rules of their own do that.
 pub fn is_reader(scene: &Scene<'_>, index: usize) -> bool {
     scene.trace.invocations.get(index).is_some_and(|own| is_known_reader(scene, own))
-        && scene
-            .facts
-            .iter()
-            .filter(|fact| fact.invocation == Some(index))
-            .all(|fact| fact.kind.is_passive() || is_passive(scene, fact))
+        && effects(scene, index).all(|fact| fact.kind.is_passive() || is_passive(scene, fact))
+}
+
+/// The effects of an invocation, those of the one that it repeats included.
+fn effects<'a>(scene: &Scene<'a>, index: usize) -> impl Iterator<Item = &'a Fact> {
+    let first = scene.trace.invocations.get(index).and_then(|own| own.repeats);
+    let of = move |fact: &&Fact| {
+        fact.invocation == Some(index) || (first.is_some() && fact.invocation == first)
+    };
+    scene.facts.iter().filter(of)
 }
 
 /// Whether all that an invocation of the trace does is to make something new below a temporary
@@ -49,9 +54,7 @@ pub fn makes_new(scene: &Scene<'_>, index: usize) -> bool {
     let Some(own) = scene.trace.invocations.get(index) else { return false };
     own.name.as_deref() == Some("mktemp")
         && is_known_reader(scene, own)
-        && scene.facts.iter().filter(|fact| fact.invocation == Some(index)).all(|fact| match &fact
-            .object
-        {
+        && effects(scene, index).all(|fact| match &fact.object {
             Object::Path(path) => path
                 .places
                 .iter()

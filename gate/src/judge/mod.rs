@@ -98,8 +98,10 @@ fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(H
     for (number, fact) in scene.facts.iter().enumerate() {
         ask(&Subject::Fact(fact), fact.certain, Some(number));
     }
-    for number in 0..scene.trace.invocations.len() {
-        ask(&Subject::Invocation(number), Truth::Yes, None);
+    for (number, own) in scene.trace.invocations.iter().enumerate() {
+        if own.repeats.is_none() {
+            ask(&Subject::Invocation(number), Truth::Yes, None);
+        }
     }
     for (source, gap) in &scene.trace.gaps {
         ask(&Subject::Gap(*source, gap), Truth::Yes, None);

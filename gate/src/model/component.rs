@@ -1,6 +1,8 @@
 //! One component of a path against a name or a glob.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::ops::Deref;
 
 use crate::model::value::{Glob, Piece, Str, Text, Truth};
 
@@ -42,8 +44,55 @@ pub enum Part<'a> {
     /// Exactly these characters.
     Name(&'a str),
     /// Anything else.
-    Mixed(Text),
+    Mixed(Mixed),
 }
+
+/// The text of a component that is not plain, prepared when it is first compared with a pattern.
+#[derive(Clone, Debug)]
+pub struct Mixed {
+    text: Text,
+    subject: OnceCell<Option<Subject>>,
+}
+
+impl Mixed {
+    /// None where it is longer than any name.
+    fn subject(&self) -> Option<&Subject> {
+        self.subject.get_or_init(|| Subject::new(&self.text)).as_ref()
+    }
+
+    /// Appends known characters.
+    pub fn push_str(&mut self, more: &str) {
+        self.subject.take();
+        self.text.push_str(more);
+    }
+
+    /// The text.
+    pub fn into_text(self) -> Text {
+        self.text
+    }
+}
+
+impl From<Text> for Mixed {
+    fn from(text: Text) -> Self {
+        Self { text, subject: OnceCell::new() }
+    }
+}
+
+impl Deref for Mixed {
+    type Target = Text;
+
+    fn deref(&self) -> &Text {
+        &self.text
+    }
+}
+
+impl PartialEq for Mixed {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Mixed {}
 
 impl Part<'_> {
     /// The characters, where all are known and none is a pattern.
@@ -131,7 +180,7 @@ impl<'a> Pattern<'a> {
             Part::Name(name) => Truth::from(self.fits(name)),
             Part::Mixed(text) => match text.exact() {
                 Some(name) => Truth::from(is_like(name, &self.text)),
-                None => Subject::new(text).map_or(Truth::No, |subject| subject.matches(self)),
+                None => text.subject().map_or(Truth::No, |subject| subject.matches(self)),
             },
         }
     }
@@ -187,6 +236,10 @@ impl Subject {
 
     /// As [`matches()`].
     fn matches(&self, pattern: &Pattern<'_>) -> Truth {
+        if self.is_anything() {
+            let everything = pattern.text.bytes().all(|byte| byte == b'*') && pattern.last != 0;
+            return if everything { Truth::Yes } else { Truth::Maybe };
+        }
         if self.differs(pattern)
             || (self.hides && pattern.text.starts_with('.'))
             || !self.meets(pattern)
@@ -199,8 +252,16 @@ impl Subject {
         }
     }
 
+    /// Whether it is any string at all.
+    fn is_anything(&self) -> bool {
+        matches!(self.atoms.as_slice(), [Atom::Unknown])
+    }
+
     /// As [`spells`].
     fn spells(&self, pattern: &Pattern<'_>) -> Truth {
+        if self.is_anything() {
+            return self.matches(pattern);
+        }
         if self.differs(pattern) {
             Truth::No
         } else if self.spells_out(pattern) {
@@ -341,8 +402,8 @@ impl Patterns {
             _ => None,
         };
         if let Some(text) = mixed {
-            let Some(subject) = Subject::new(text) else { return Truth::No };
-            return self.list.iter().fold(Truth::No, |truth, one| truth.or(ask(&subject, one)));
+            let Some(subject) = text.subject() else { return Truth::No };
+            return self.list.iter().fold(Truth::No, |truth, one| truth.or(ask(subject, one)));
         }
         let Some(name) = part.exact() else { return Truth::No };
         let last = name.bytes().last().filter(u8::is_ascii);

@@ -13,3 +13,4 @@ pub mod trace;
 pub mod utility;
 pub mod value;
 pub mod verdict;
+pub mod walk;

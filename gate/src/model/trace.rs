@@ -92,6 +92,12 @@ pub struct Invocation {
     pub input: Stream,
     /// Whether a function or alias of this text has its name, so that the name says nothing.
     pub shadowed: bool,
+    /// Whether it carries commands or code, which are followed.
+    pub carries: bool,
+    /// The first invocation that it repeats in all of the above (a pass of a loop, a call of a
+    /// function), as an index into the trace. Its effects are those of that one and told there, but
+    /// where they depend on what ran before.
+    pub repeats: Option<usize>,
 }
 
 /// What stands on standard input.

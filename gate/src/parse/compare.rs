@@ -5,10 +5,11 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::model::context::Limits;
 use crate::model::script::{
-    Assignment, AssignmentValue, Command, CommandKind, Condition, Gap, GapCause, Operation, Part,
+    Assignment, Command, CommandKind, Gap, GapCause, Operation, Part, Redirection,
     RedirectionTarget, Script, Subscript, SubstitutionForm, Word,
 };
 use crate::model::span::Span;
+use crate::model::walk::{self, Visit};
 
 use super::plain;
 use super::tree::{self, Evidence};
@@ -159,90 +160,6 @@ impl<'a> Ours<'a> {
                     .ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '`', '{']))
     }
 
-    fn script(&mut self, script: &Script) {
-        for item in &script.items {
-            let rest = item.list.rest.iter().map(|(_, pipeline)| pipeline);
-            for pipeline in std::iter::once(&item.list.first).chain(rest) {
-                for stage in &pipeline.stages {
-                    self.command(&stage.command);
-                }
-            }
-        }
-    }
-
-    fn command(&mut self, command: &Command) {
-        self.commands.push(command.span.start);
-        match &command.kind {
-            CommandKind::Simple(simple) => {
-                if let Some(name) = simple.words.first() {
-                    self.commands.push(name.span.start);
-                }
-                for assignment in &simple.assignments {
-                    // S27: an assignment is taken for a program.
-                    self.commands.push(assignment.span.start);
-                    self.assignment(assignment);
-                }
-                self.words(&simple.words);
-            }
-            CommandKind::Subshell(body) | CommandKind::Group(body) => self.script(body),
-            CommandKind::If { arms, otherwise } => {
-                for (condition, body) in arms {
-                    self.script(condition);
-                    self.script(body);
-                }
-                if let Some(body) = otherwise {
-                    self.script(body);
-                }
-            }
-            CommandKind::Loop { condition, body, .. } => {
-                self.script(condition);
-                self.script(body);
-            }
-            CommandKind::For { words, body, .. } => {
-                self.words(words.as_deref().unwrap_or_default());
-                self.script(body);
-            }
-            CommandKind::ArithmeticFor { expressions, body } => {
-                for expression in expressions.iter() {
-                    self.arithmetic.push(expression.span);
-                }
-                self.words(expressions.as_slice());
-                self.script(body);
-            }
-            CommandKind::Case { subject, arms } => {
-                self.word(subject);
-                for arm in arms {
-                    self.words(&arm.patterns);
-                    self.script(&arm.body);
-                }
-            }
-            CommandKind::Function { body, .. } => self.command(body),
-            CommandKind::Coprocess { body, .. } => self.command(body),
-            CommandKind::Arithmetic(word) => {
-                self.arithmetic.push(command.span);
-                self.word(word);
-            }
-            CommandKind::Conditional(condition) => self.condition(condition),
-        }
-        for redirection in &command.redirections {
-            match &redirection.target {
-                RedirectionTarget::Word(word) => self.word(word),
-                RedirectionTarget::HereDocument(document) => {
-                    let end = document.body.span.end;
-                    let rest = self.text.get(end..).unwrap_or_default();
-                    let line = rest.find('\n').unwrap_or(rest.len());
-                    self.documents.push(Span::new(end, end + line));
-                    if document.quoted {
-                        self.documents.push(document.body.span);
-                    } else {
-                        self.literals(&document.body.parts);
-                    }
-                    self.parts(&document.body.parts);
-                }
-            }
-        }
-    }
-
     /// Plain text of an unquoted here-document; the expansions in it are compared.
     fn literals(&mut self, parts: &[Part]) {
         for part in parts {
@@ -252,122 +169,94 @@ impl<'a> Ours<'a> {
         }
     }
 
-    fn condition(&mut self, condition: &Condition) {
-        match condition {
-            Condition::Word(word) | Condition::Unary(_, word) => self.word(word),
-            Condition::Binary(left, _, right) => {
-                self.word(left);
-                self.word(right);
+    fn expand(&mut self, span: Span) {
+        self.substitutions.push(span.start);
+        self.ends.push(span.end);
+    }
+}
+
+impl Visit for Ours<'_> {
+    fn command(&mut self, command: &Command) {
+        self.commands.push(command.span.start);
+        match &command.kind {
+            CommandKind::Simple(simple) => {
+                if let Some(name) = simple.words.first() {
+                    self.commands.push(name.span.start);
+                }
+                // S27: an assignment is taken for a program.
+                self.commands.extend(simple.assignments.iter().map(|own| own.span.start));
             }
-            Condition::Not(inner) => self.condition(inner),
-            Condition::And(left, right) | Condition::Or(left, right) => {
-                self.condition(left);
-                self.condition(right);
+            CommandKind::ArithmeticFor { expressions, .. } => {
+                self.arithmetic.extend(expressions.iter().map(|expression| expression.span));
             }
+            CommandKind::Arithmetic(_) => self.arithmetic.push(command.span),
+            _ => {}
         }
+        walk::command(self, command);
+    }
+
+    fn redirection(&mut self, redirection: &Redirection) {
+        let RedirectionTarget::HereDocument(document) = &redirection.target else {
+            walk::redirection(self, redirection);
+            return;
+        };
+        let end = document.body.span.end;
+        let rest = self.text.get(end..).unwrap_or_default();
+        let line = rest.find('\n').unwrap_or(rest.len());
+        self.documents.push(Span::new(end, end + line));
+        if document.quoted {
+            self.documents.push(document.body.span);
+        } else {
+            self.literals(&document.body.parts);
+        }
+        // A body is no word, so that its blanks end words.
+        walk::word(self, &document.body);
     }
 
     fn assignment(&mut self, assignment: &Assignment) {
         self.words.push(assignment.span);
-        if let Some(word) = &assignment.subscript {
-            self.word(word);
-        }
-        match &assignment.value {
-            AssignmentValue::Scalar(word) => self.word(word),
-            AssignmentValue::Array(elements) => {
-                for element in elements {
-                    if let Some(word) = &element.subscript {
-                        self.word(word);
-                    }
-                    self.word(&element.value);
-                }
-            }
-        }
-    }
-
-    fn words(&mut self, words: &[Word]) {
-        for word in words {
-            self.word(word);
-        }
+        walk::assignment(self, assignment);
     }
 
     fn word(&mut self, word: &Word) {
         self.words.push(word.span);
-        self.parts(&word.parts);
+        walk::word(self, word);
     }
 
-    fn parts(&mut self, parts: &[Part]) {
-        for part in parts {
-            let span = part.span();
-            match part {
-                // S19: what stands behind an escaped blank is taken for a word of its own.
-                Part::Escaped(..) => {
-                    self.ends.push(span.end);
-                }
-                Part::Literal(..) | Part::SingleQuoted(..) | Part::AnsiQuoted(..) => {}
-                Part::DoubleQuoted(inner, _) | Part::LocaleQuoted(inner, _) => self.parts(inner),
-                Part::Parameter(parameter, _) => {
-                    self.ends.push(span.end);
-                    if let Some(Subscript::Index(word)) = &parameter.subscript {
-                        self.arithmetic.push(word.span);
-                        self.word(word);
-                    }
-                    self.operation(&parameter.operation);
-                }
-                Part::CommandSubstitution(inner, _) => {
-                    self.substitutions.push(span.start);
-                    self.ends.push(span.end);
-                    self.nested.push(span);
-                    let backquoted = inner.form == SubstitutionForm::Backquote;
-                    if backquoted && span.of(self.text).contains('\\') {
-                        self.shifted.push(span);
-                    }
-                    self.script(&inner.script);
-                }
-                Part::ProcessSubstitution(inner, _) => {
-                    self.substitutions.push(span.start);
-                    self.ends.push(span.end);
-                    self.nested.push(span);
-                    self.script(&inner.script);
-                }
-                Part::Arithmetic(word, _) => {
-                    self.substitutions.push(span.start);
-                    self.ends.push(span.end);
-                    self.arithmetic.push(span);
-                    self.word(word);
-                }
-                Part::ArrayAssignment(assignment, _) => self.assignment(assignment),
-            }
-        }
-    }
-
-    fn operation(&mut self, operation: &Operation) {
-        match operation {
-            Operation::Default { word, .. }
-            | Operation::Assign { word, .. }
-            | Operation::Error { word, .. }
-            | Operation::Alternative { word, .. }
-            | Operation::RemovePrefix { pattern: word, .. }
-            | Operation::RemoveSuffix { pattern: word, .. }
-            | Operation::Case { pattern: word, .. } => self.word(word),
-            Operation::Replace { pattern, replacement, .. } => {
-                self.word(pattern);
-                self.word(replacement);
-            }
-            Operation::Substring { offset, length } => {
-                self.arithmetic.push(offset.span);
-                self.word(offset);
-                if let Some(word) = length {
+    fn part(&mut self, part: &Part) {
+        let span = part.span();
+        match part {
+            // S19: what stands behind an escaped blank is taken for a word of its own.
+            Part::Escaped(..) => self.ends.push(span.end),
+            Part::Parameter(parameter, _) => {
+                self.ends.push(span.end);
+                if let Some(Subscript::Index(word)) = &parameter.subscript {
                     self.arithmetic.push(word.span);
-                    self.word(word);
+                }
+                if let Operation::Substring { offset, length } = &parameter.operation {
+                    self.arithmetic.push(offset.span);
+                    self.arithmetic.extend(length.iter().map(|word| word.span));
                 }
             }
-            Operation::Value
-            | Operation::Length
-            | Operation::Transform(_)
-            | Operation::Names { .. }
-            | Operation::Keys { .. } => {}
+            Part::CommandSubstitution(inner, _) => {
+                self.expand(span);
+                self.nested.push(span);
+                let backquoted = inner.form == SubstitutionForm::Backquote;
+                if backquoted && span.of(self.text).contains('\\') {
+                    self.shifted.push(span);
+                }
+            }
+            Part::ProcessSubstitution(..) => {
+                self.expand(span);
+                self.nested.push(span);
+            }
+            Part::Arithmetic(..) => {
+                self.expand(span);
+                self.arithmetic.push(span);
+            }
+            _ => {}
         }
+        walk::part(self, part);
     }
 }
 
