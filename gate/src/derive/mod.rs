@@ -57,14 +57,40 @@ pub fn derive_into(
             looking_back.push(index);
         }
     }
-    for access in &trace.accesses {
-        deriver.access(access);
+    for (number, access) in trace.accesses.iter().enumerate() {
+        if !is_told(trace, number, access) {
+            deriver.access(access);
+        }
     }
     for code in &trace.codes {
         deriver.code(code);
     }
     let through = link::through(trace, deriver.facts, &deriver.paths, &context.cwd);
     deriver.facts.extend(through);
+}
+
+/// Accesses, the last ones, among which an equal one is looked for.
+const RECENT: usize = 64;
+
+/// Whether an access is for a repeated invocation, and the one that it repeats has the same.
+fn is_told(trace: &Trace, number: usize, own: &Access) -> bool {
+    let first = |access: &Access| {
+        let invocation = trace.invocations.get(access.invocation?)?;
+        invocation.repeats.or(access.invocation)
+    };
+    let repeats = own
+        .invocation
+        .and_then(|index| trace.invocations.get(index))
+        .is_some_and(|invocation| invocation.repeats.is_some());
+    let same = |other: &Access| {
+        other.site == own.site
+            && other.kind == own.kind
+            && first(other) == first(own)
+            && other.target == own.target
+            && other.directories == own.directories
+    };
+    let before = trace.accesses.get(number.saturating_sub(RECENT)..number);
+    repeats && before.is_some_and(|before| before.iter().rev().any(same))
 }
 
 /// The entry of an invocation and those it is a sub-command of, the innermost first.

@@ -17,14 +17,66 @@ const DEEPEST: usize = 256;
 /// A path or a glob of several components.
 type Route<'a> = Vec<Pattern<'a>>;
 
+/// Routes that are compared with the same paths, found by their first component.
+#[derive(Clone, Debug, Default)]
+struct Routes {
+    list: Vec<Route<'static>>,
+    /// Positions of those whose first component has no wildcard at its end, by [`component::bucket`].
+    by_first: [Vec<u16>; component::BUCKETS],
+    /// Positions of the others.
+    others: Vec<u16>,
+}
+
+impl Routes {
+    fn new(list: Vec<Route<'static>>) -> Self {
+        let mut routes = Self::default();
+        for (position, route) in list.iter().enumerate() {
+            let position = u16::try_from(position).unwrap_or(u16::MAX);
+            let slot = route.first().and_then(Pattern::bucket);
+            match slot.and_then(|slot| routes.by_first.get_mut(slot)) {
+                Some(bucket) => bucket.push(position),
+                None => routes.others.push(position),
+            }
+        }
+        routes.list = list;
+        routes
+    }
+
+    /// Whether the path is or is below what one of them describes, as [`covers`].
+    fn cover(&self, open: bool, path: &[Part<'_>]) -> Truth {
+        let most = if open && path.len() == 1 { Truth::Maybe } else { Truth::Yes };
+        let mut truth = Truth::No;
+        for route in self.near(path) {
+            truth = truth.or(covers(open, path, route));
+            if truth >= most {
+                break;
+            }
+        }
+        truth
+    }
+
+    /// Those whose first component may fit that of the path; all where it has none or one that is not
+    /// known.
+    fn near(&self, path: &[Part<'_>]) -> impl Iterator<Item = &Route<'static>> {
+        let slot = path.first().and_then(Part::exact).and_then(component::bucket);
+        let bucket = slot.and_then(|slot| self.by_first.get(slot));
+        let (all, some) = match bucket {
+            Some(bucket) => (&[][..], [bucket.as_slice(), self.others.as_slice()]),
+            None => (self.list.as_slice(), [&[][..], &[][..]]),
+        };
+        let some = some.into_iter().flatten();
+        all.iter().chain(some.filter_map(|position| self.list.get(usize::from(*position))))
+    }
+}
+
 /// What is known about places, prepared once for any number of commands.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    system: Vec<Route<'static>>,
+    system: Routes,
     temporary: Vec<Route<'static>>,
     home_parents: Vec<Route<'static>>,
     root_home: Route<'static>,
-    home_settings: Vec<Route<'static>>,
+    home_settings: Routes,
     harmless_devices: Vec<Route<'static>>,
     /// Whole names, of directories too.
     sensitive_names: Patterns,
@@ -35,8 +87,8 @@ pub struct Known {
     generated: Vec<String>,
     generated_endings: Patterns,
     /// Files and directories that every program may read.
-    public: Vec<Route<'static>>,
-    control: Vec<Route<'static>>,
+    public: Routes,
+    control: Routes,
     pub(super) protected_branches: Vec<String>,
 }
 
@@ -63,11 +115,11 @@ impl Known {
             patterns
         };
         Self {
-            system: paths(&knowledge.system),
+            system: Routes::new(paths(&knowledge.system)),
             temporary: paths(&knowledge.temporary),
             home_parents: paths(&knowledge.home_parents),
             root_home: vec![Pattern::new("root")],
-            home_settings: globs(&knowledge.home_settings),
+            home_settings: Routes::new(globs(&knowledge.home_settings)),
             harmless_devices: paths(&knowledge.harmless_devices),
             sensitive_names: patterns(&[
                 &knowledge.sensitive_directories,
@@ -79,8 +131,8 @@ impl Known {
             harmless_endings: endings(&knowledge.harmless_endings),
             generated: knowledge.generated.clone(),
             generated_endings: endings(&knowledge.generated_endings),
-            public: globs(&knowledge.public),
-            control: globs(&knowledge.control),
+            public: Routes::new(globs(&knowledge.public)),
+            control: Routes::new(globs(&knowledge.control)),
             protected_branches: knowledge.protected_branches.clone(),
         }
     }
@@ -210,7 +262,7 @@ impl<'a> Paths<'a> {
                     |root: &Route<'_>| root.iter().map(Pattern::text).eq(exact.iter().copied());
                 exact.is_empty()
                     || self.workspaces.iter().any(is)
-                    || self.known.system.iter().any(is)
+                    || self.known.system.near(&walk.components).any(is)
                     || self.known.temporary.iter().any(is)
                     || self.known.home_parents.iter().any(is)
                     || is(self.home)
@@ -222,12 +274,13 @@ impl<'a> Paths<'a> {
     pub fn is_tree(&self, path: &PathObject) -> bool {
         let is_tree = |text: &Text| {
             let walk = walk(text, None);
-            let trees = || self.known.system.iter().chain(&self.known.home_parents);
+            let near = self.known.system.near(&walk.components);
+            let mut trees = near.chain(&self.known.home_parents);
             match walk.components.as_slice() {
                 _ if walk.floating || walk.open => false,
                 [] => true,
                 [only] if only.has_glob() => component::is_everything(only) == Truth::Yes,
-                _ => trees().any(|root| relation(&walk, root).0 == Truth::Yes),
+                _ => trees.any(|root| relation(&walk, root).0 == Truth::Yes),
             }
         };
         path.resolved.iter().any(is_tree)
@@ -303,13 +356,11 @@ impl<'a> Paths<'a> {
                 inner = inner.max(Some(root.len()));
             }
         }
-        for glob in &self.known.public {
-            places.raise(Place::Public, covers(walk.open, path, glob));
-        }
+        places.raise(Place::Public, self.known.public.cover(walk.open, path));
         let harmless = self.harmless_device(walk);
         places.raise(Place::HarmlessDevice, harmless);
         if harmless != Truth::Yes {
-            for root in &self.known.system {
+            for root in self.known.system.near(path) {
                 if !reaches(root.len(), inner) {
                     continue;
                 }
@@ -350,9 +401,7 @@ impl<'a> Paths<'a> {
                 self.known.generated_endings.are_spelled_by(last) == Truth::Yes
             });
         places.raise(Place::Generated, Truth::from(generated));
-        for glob in &self.known.control {
-            places.raise(Place::Control, covers(walk.open, rest, glob));
-        }
+        places.raise(Place::Control, self.known.control.cover(walk.open, rest));
     }
 
     /// Depths at which the path may pass a home, with the truth.
@@ -381,11 +430,7 @@ impl<'a> Paths<'a> {
         if rest.is_empty() {
             return Truth::No;
         }
-        let mut truth = Truth::No;
-        for glob in &self.known.home_settings {
-            truth = truth.or(covers(walk.open, rest, glob));
-        }
-        truth
+        self.known.home_settings.cover(walk.open, rest)
     }
 
     fn harmless_device(&self, walk: &Walk<'_>) -> Truth {
@@ -553,7 +598,7 @@ impl<'a> Paths<'a> {
             [] => true,
             [only] if only.has_glob() => component::is_everything(only) == Truth::Yes,
             _ => {
-                self.known.system.iter().any(|root| {
+                self.known.system.near(path).any(|root| {
                     let (at, below) = relation(&walk, root);
                     at.or(below) == Truth::Yes
                 }) && self.places(&walk).get(Place::System) == Truth::Yes

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use smallvec::smallvec;
+
 use super::environ::taint;
 use super::flow::{append, scalar};
 use super::simple::{Call, is_any, is_name, split_assignment};
-use super::state::{Alias, Definition, State, Variable};
+use super::state::{Alias, Definition, State};
+use super::variable::Variable;
 use super::{Outcome, Runner, Trap};
 use crate::model::fact::CodePlace;
 use crate::model::script::{GapCause, LimitKind};
@@ -348,6 +351,8 @@ impl Runner<'_> {
             || (matches!(name, "declare" | "typeset")
                 && !has('g')
                 && !self.state.hidden.is_empty());
+        // A local variable without attributes.
+        let bare = name == "local" && arguments.options.is_empty() && arguments.plus.is_empty();
         for (index, field) in &arguments.operands {
             let array = call.arrays.iter().find(|(at, _)| at == index).map(|(_, ready)| ready);
             let split = split_assignment(&field.text);
@@ -382,7 +387,7 @@ impl Runner<'_> {
             if local {
                 self.hide(&variable, split.is_none() && array.is_none());
             }
-            {
+            if !bare {
                 let own = self.state.variable_mut(&variable);
                 if has('n') {
                     own.nameref = false;
@@ -392,14 +397,14 @@ impl Runner<'_> {
                 own.lower = (own.lower || has('l')) && !has('u');
                 if has('A') && !own.values.iter().any(|v| matches!(v, Value::Associative { .. })) {
                     own.values =
-                        vec![Value::Associative { elements: BTreeMap::new(), open: false }];
+                        smallvec![Value::Associative { elements: BTreeMap::new(), open: false }];
                     own.assigned = true;
                 }
                 if has('a') && split.is_none() && array.is_none() {
                     let fresh = own.values.iter().all(|v| matches!(v, Value::Unset));
                     if fresh || !own.assigned {
                         own.values =
-                            vec![Value::Indexed { elements: BTreeMap::new(), open: false }];
+                            smallvec![Value::Indexed { elements: BTreeMap::new(), open: false }];
                     }
                 }
                 for letter in &arguments.plus {
@@ -447,6 +452,9 @@ impl Runner<'_> {
                     self.assign_text(&variable, key.as_ref(), value, adds, field.site);
                 }
             }
+            if bare {
+                continue;
+            }
             let exports = name == "export" && !has('n') || has('x');
             let unexports = name == "export" && has('n');
             let own = self.state.variable_mut(&variable);
@@ -472,14 +480,15 @@ impl Runner<'_> {
     /// Remembers the variable that a local one hides.
     fn hide(&mut self, name: &str, unset: bool) {
         let old = self.state.variables.get(name).cloned();
+        let inner = !self.is_listed_variable(name) && old.as_ref().is_none_or(|own| !own.exported);
         if let Some(frame) = self.state.hidden.make_mut().last_mut() {
             frame.entry(name.to_owned()).or_insert(old);
         }
-        if unset {
-            self.state.put(name, Variable::new(Value::Unset));
+        let mut fresh = Variable::new(Value::Unset);
+        fresh.assigned = unset;
+        if inner {
+            self.state.put_inner(name, fresh);
         } else {
-            let mut fresh = Variable::new(Value::Unset);
-            fresh.assigned = false;
             self.state.put(name, fresh);
         }
     }

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use super::flow::scalar;
 use super::producer::produce;
 use super::simple::{Call, blur};
-use super::state::{State, Target, Variable, is_from_network, join_path};
+use super::state::{State, Target, join_path};
+use super::variable::{Variable, is_from_network};
 use super::{Frame, Outcome, Runner};
 use crate::model::context::Shell;
 use crate::model::fact::{CodePlace, EffectKind};
-use crate::model::script::{GapCause, LimitKind};
-use crate::model::span::{Site, Span};
-use crate::model::trace::{Carried, CodeUse, DeedObject, Invocation, Reading, Stream};
+use crate::model::script::{GapCause, LimitKind, Parsed};
+use crate::model::span::{Site, SourceId, Span};
+use crate::model::trace::{Carried, CodeUse, DeedObject, Invocation, Reading, Source, Stream};
 use crate::model::utility::{CarryScope, Language, Output, Utility};
 use crate::model::value::{Arity, Field, List, Piece, Text, Unknown, Value};
 use crate::parse::parse_in;
@@ -22,6 +23,13 @@ const ALIAS_SHELLS: &[&str] = &["sh", "dash", "ash", "busybox", "ksh", "mksh", "
 
 /// Builtins that run their operands as a command of this shell.
 const TRANSPARENT: &[&str] = &["command", "builtin"];
+
+/// Texts, the last ones, among which one that was carried before is looked for.
+const TEXTS: usize = 64;
+
+/// Scripts of texts that are kept, and bytes their texts have at most.
+const PARSED: usize = 4;
+const PARSED_BYTES: usize = 16 << 10;
 
 impl Runner<'_> {
     /// Follows one thing that an invocation carries.
@@ -346,15 +354,49 @@ impl Runner<'_> {
             self.gap(GapCause::Limit(LimitKind::Steps), site.span);
             return Outcome::default();
         }
-        let parsed = parse_in(text, self.limits, self.dialect());
-        let source = self.add_source(text, site);
-        self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (source, gap.clone())));
-        let foreign = super::foreign::differences(&parsed.script, text, self.state.shell);
-        self.trace.gaps.extend(foreign.into_iter().map(|gap| (source, gap)));
+        let parsed = self.parsed(text);
+        let source = self.same_source(text, site).unwrap_or_else(|| {
+            let source = self.add_source(text, site);
+            self.trace.gaps.extend(parsed.gaps.iter().map(|gap| (source, gap.clone())));
+            let foreign = super::foreign::differences(&parsed.script, text, self.state.shell);
+            self.trace.gaps.extend(foreign.into_iter().map(|gap| (source, gap)));
+            source
+        });
         let outer = std::mem::replace(&mut self.source, source);
         let outcome = self.deeper(Span::new(0, text.len()), |runner| runner.script(&parsed.script));
         self.source = outer;
         outcome
+    }
+
+    /// The text that the same word has carried before, where nothing tells the two apart: an alias is in
+    /// force from a place of its text on.
+    fn same_source(&self, text: &str, site: Site) -> Option<SourceId> {
+        if !self.again || !self.state.aliases.is_empty() || !self.state.shell.is_bash() {
+            return None;
+        }
+        let from = self.trace.sources.len().saturating_sub(TEXTS);
+        let recent = self.trace.sources.get(from..)?;
+        let same = |own: &Source| own.origin == Some(site) && own.text == text;
+        let index = from + recent.iter().rposition(same)?;
+        u32::try_from(index).ok().map(SourceId)
+    }
+
+    /// The script of a text. The last few are kept, as a text is often read more than once.
+    fn parsed(&mut self, text: &str) -> Rc<Parsed> {
+        let dialect = self.dialect();
+        if let Some((.., parsed)) =
+            self.parsed.iter().find(|(own, kept, _)| *kept == dialect && own == text)
+        {
+            return Rc::clone(parsed);
+        }
+        let parsed = Rc::new(parse_in(text, self.limits, dialect));
+        if text.len() <= PARSED_BYTES {
+            if self.parsed.len() >= PARSED {
+                self.parsed.clear();
+            }
+            self.parsed.push((text.into(), dialect, Rc::clone(&parsed)));
+        }
+        parsed
     }
 
     /// Runs text later, in a copy of this shell, for a variable that holds commands.
@@ -435,7 +477,7 @@ impl Runner<'_> {
         }) {
             self.trace_prompt(site);
         }
-        let parsed = parse_in(text, self.limits, self.dialect());
+        let parsed = self.parsed(text);
         self.script_bomb(&parsed.script, &path, site);
         let outcome = self.source_text(text, site);
         self.settle(&outcome);
@@ -452,7 +494,7 @@ impl Runner<'_> {
         let files = |path: &str| {
             let contents = self.written(&Text::literal(path));
             (!contents.is_empty())
-                .then(|| super::state::widen_texts(&contents.iter().collect::<Vec<_>>()))
+                .then(|| super::variable::widen_texts(&contents.iter().collect::<Vec<_>>()))
         };
         let limit = self.limits.value_bytes;
         // Other shells decode escapes whether they are told to or not.
@@ -615,7 +657,7 @@ impl Runner<'_> {
                     continue;
                 }
                 [one] => one.clone(),
-                many => super::state::widen_texts(&many.iter().collect::<Vec<_>>()),
+                many => super::variable::widen_texts(&many.iter().collect::<Vec<_>>()),
             };
             self.write_path(&target.text, &content, false);
             if let Some(base) = base_name(&source.text) {

@@ -1,7 +1,8 @@
 //! The shell's state as expansion sees it: values, substitutions, evaluation.
 
 use super::flow::scalar;
-use super::state::{State, Target, Variable, is_from_network};
+use super::state::{State, Target};
+use super::variable::{Variable, is_from_network};
 use super::{Frame, Runner};
 use crate::expand::{self, Environ, HOLE, HOLES, Mode, is_hole};
 use crate::model::context::Shell;
@@ -534,7 +535,7 @@ impl Runner<'_> {
             let text = match contents.as_slice() {
                 [] => rest.cloned().unwrap_or_else(|| Text::unknown(Unknown::Output)),
                 [one] => one.clone(),
-                many => super::state::widen_texts(&many.iter().collect::<Vec<_>>()),
+                many => super::variable::widen_texts(&many.iter().collect::<Vec<_>>()),
             };
             let source = std::mem::replace(&mut self.source, pending.source);
             let frame = std::mem::replace(&mut self.frame, pending.frame);
@@ -577,7 +578,7 @@ fn reads_a_file(script: &Script) -> bool {
 
 /// One text for the directories a shell may be in.
 fn one_of(texts: &[Text]) -> Text {
-    super::state::widen_texts(&texts.iter().collect::<Vec<_>>())
+    super::variable::widen_texts(&texts.iter().collect::<Vec<_>>())
 }
 
 /// What stands before the bracket that closes a subscript; all of it where none does.

@@ -1,7 +1,8 @@
 //! Whose output is whose input: descriptors, redirections, and the files this text writes.
 
 use super::Runner;
-use super::state::{Target, is_from_network, join_path, widen_texts};
+use super::state::{Target, join_path};
+use super::variable::{is_from_network, widen_texts};
 use crate::expand::{Mode, is_number};
 use crate::model::fact::EffectKind;
 use crate::model::script::{Descriptor, Redirection, RedirectionOperator, RedirectionTarget};

@@ -13,6 +13,7 @@ mod foreign;
 mod producer;
 mod simple;
 mod state;
+mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -164,8 +165,14 @@ struct Runner<'a> {
     inputs: Vec<Text>,
     /// Functions that are being called.
     calls: Vec<String>,
+    /// Scripts of the texts that were read last.
+    parsed: Vec<(Str, Dialect, Rc<Parsed>)>,
     /// Whether some command has run more than once, or may be doing so.
     again: bool,
+    /// Where commands run more than once: the last invocation of each place, and for each invocation the
+    /// one before it at its place.
+    last: BTreeMap<Site, usize>,
+    earlier: Vec<Option<usize>>,
     /// Functions that are defined and not called yet, with what is known where they are.
     defined: Vec<Defined>,
     /// For these functions: whether one starts copies of itself, as far as it was asked.
@@ -207,7 +214,10 @@ impl<'a> Runner<'a> {
             broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
+            parsed: Vec::new(),
             again: false,
+            last: BTreeMap::new(),
+            earlier: Vec::new(),
             defined: Vec::new(),
             counted: None,
             escaped: None,
@@ -624,7 +634,7 @@ impl<'a> Runner<'a> {
                 let end = || Text::unknown(Unknown::Arithmetic);
                 let ends =
                     Value::Indexed { elements: [(0, end()), (1, end())].into(), open: false };
-                self.state.put(name, state::Variable::new(ends));
+                self.state.put(name, variable::Variable::new(ends));
                 Outcome::known(true)
             }
         };

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::flow::{scalar, text_bytes};
-use super::state::{Definition, State, Target, Variable, is_from_network, is_number};
+use super::state::{Definition, State, Target};
+use super::variable::{Variable, is_from_network, is_number};
 use super::{Outcome, Runner, bomb, environ, foreign};
 use crate::expand::Mode;
 use crate::model::component;
@@ -26,6 +27,13 @@ const CANDIDATES: usize = 32;
 
 /// Steps that looking for the names a pattern in the place of a command name can match costs.
 const NAME_STEPS: usize = 16;
+
+/// Pieces and bytes of a text that costs no step to assign.
+const PLAIN_PIECES: usize = 64;
+const PLAIN_BYTES: usize = 255;
+
+/// Invocations of the same words, the last ones, among which one that does the same is looked for.
+const TWINS: usize = 4;
 
 /// Elements of an array whose copying costs a step.
 const STEP_ELEMENTS: usize = 16;
@@ -163,7 +171,7 @@ impl Runner<'_> {
     fn doubt(&mut self, name: &str) {
         let stand_in = self.hole_text(&Unknown::Parameter(name.into()));
         let variable = self.state.variable_mut(name);
-        variable.values = vec![Value::Unset, Value::Scalar(stand_in)];
+        variable.values = smallvec![Value::Unset, Value::Scalar(stand_in)];
     }
 
     fn simple_once(&mut self, simple: &SimpleCommand, command: &Command) -> Outcome {
@@ -527,7 +535,7 @@ impl Runner<'_> {
     /// The last invocation of the same words with the same environment and input, where commands run
     /// more than once.
     fn earlier(
-        &self,
+        &mut self,
         call: &Call,
         environment: &List<(Str, Text)>,
         input: &Stream,
@@ -536,15 +544,25 @@ impl Runner<'_> {
             return None;
         }
         let same = |own: &Invocation| {
-            own.site == call.site
-                && own.argv == call.fields
+            own.argv == call.fields
                 && (own.environment.as_ptr() == environment.as_ptr()
                     || own.environment == *environment)
                 && own.input == *input
         };
-        let from = self.trace.invocations.len().saturating_sub(environ::RECENT);
-        let recent = self.trace.invocations.get(from..)?;
-        recent.iter().rposition(same).map(|index| from + index)
+        // What ran since this was looked at last.
+        for (index, own) in self.trace.invocations.iter().enumerate().skip(self.earlier.len()) {
+            let before = self.last.insert(own.site, index);
+            self.earlier.push(before);
+        }
+        let mut next = self.last.get(&call.site).copied();
+        for _ in 0..TWINS {
+            let index = next?;
+            if same(self.trace.invocations.get(index)?) {
+                return Some(index);
+            }
+            next = self.earlier.get(index).copied().flatten();
+        }
+        None
     }
 
     /// Whether an earlier invocation of the same words runs in the same place, too.
@@ -575,8 +593,9 @@ impl Runner<'_> {
         if name == "pwd" {
             let mut text = self.state.directories.first().cloned().unwrap_or_default();
             if self.state.directories.len() > 1 {
-                text =
-                    super::state::widen_texts(&self.state.directories.iter().collect::<Vec<_>>());
+                text = super::variable::widen_texts(
+                    &self.state.directories.iter().collect::<Vec<_>>(),
+                );
             }
             text.push_str("\n");
             return text;
@@ -817,7 +836,7 @@ impl Runner<'_> {
         let integer = is_integer(&name) || self.state.variable(&name).is_some_and(|v| v.integer);
         let value = if integer { self.numbers(value, site.span) } else { value };
         let variable = self.state.variable_mut(&name);
-        variable.values = vec![value];
+        variable.values = smallvec![value];
         variable.assigned = true;
         variable.exported |= exports;
         self.noticed(&name, site);
@@ -869,6 +888,24 @@ impl Runner<'_> {
         self.assign_text(name, Some(&key), text, append, site);
     }
 
+    /// Whether a variable has no attribute, is no array, and means nothing to the shell or to programs, so
+    /// that an assignment just gives it a value.
+    fn is_plain(&self, name: &str) -> bool {
+        let known = self.state.variable(name);
+        known.is_none_or(|own| {
+            let attributes = own.integer || own.upper || own.lower || own.readonly;
+            let strings = own
+                .values
+                .iter()
+                .all(|value| !matches!(value, Value::Indexed { .. } | Value::Associative { .. }));
+            !attributes && !own.nameref && !own.exported && strings
+        }) && is_name(name)
+            && !is_integer(name)
+            && !matches!(name, "PS4" | "PROMPT_COMMAND" | "path")
+            && !self.is_listed_variable(name)
+            && !self.state.option("allexport")
+    }
+
     /// Assigns a string, or an element of an array.
     pub(super) fn assign_text(
         &mut self,
@@ -878,6 +915,13 @@ impl Runner<'_> {
         append: bool,
         site: Site,
     ) {
+        if subscript.is_none() && !append && self.is_plain(name) {
+            let fits = text.pieces().len() <= PLAIN_PIECES && text_bytes(&text) <= PLAIN_BYTES;
+            if fits {
+                self.state.put_inner(name, Variable::new(Value::Scalar(text)));
+                return;
+            }
+        }
         let name = self.target_of(name);
         if subscript.is_none() && name.contains('[') {
             self.assign_element(&name, text, append, site);
@@ -977,7 +1021,7 @@ impl Runner<'_> {
                 variable.values.push(value);
             }
         } else {
-            variable.values = vec![value];
+            variable.values = smallvec![value];
         }
         variable.assigned = true;
         variable.exported |= exports;
@@ -992,7 +1036,7 @@ impl Runner<'_> {
 
     /// Whether programs run or load what the variable says. Such a variable is usually in the
     /// environment already, so that a plain assignment reaches programs too.
-    fn is_listed_variable(&self, name: &str) -> bool {
+    pub(super) fn is_listed_variable(&self, name: &str) -> bool {
         self.catalog.is_telling_variable(name)
     }
 

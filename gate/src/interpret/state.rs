@@ -1,168 +1,18 @@
 //! What the shell knows at one point of a script: variables, functions, aliases, directories,
 //! descriptors, and files this text has written. Where branches meet, states are joined.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::cmp::Ordering;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
+use super::variable::{ALTERNATIVES, Variable, Variables, widen_texts};
 use crate::model::context::{Context, Shell};
 use crate::model::script::Command;
 use crate::model::span::{Site, SourceId};
 use crate::model::value::{List, Piece, Str, Text, Unknown, Value};
-
-/// Alternatives that are kept apart before they become one unknown value.
-pub(super) const ALTERNATIVES: usize = 8;
-
-/// A variable: the values it may have, at least one, and its attributes.
-#[expect(clippy::struct_excessive_bools, reason = "the shell's attributes are independent flags")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Variable {
-    pub(super) values: Vec<Value>,
-    pub(super) exported: bool,
-    pub(super) readonly: bool,
-    pub(super) integer: bool,
-    pub(super) upper: bool,
-    pub(super) lower: bool,
-    pub(super) nameref: bool,
-    /// Whether this text set it, so that it belongs to the environment it hands on.
-    pub(super) assigned: bool,
-}
-
-impl Variable {
-    /// A variable without attributes.
-    pub(super) fn new(value: Value) -> Self {
-        Self {
-            values: vec![value],
-            exported: false,
-            readonly: false,
-            integer: false,
-            upper: false,
-            lower: false,
-            nameref: false,
-            assigned: true,
-        }
-    }
-
-    /// Its value; several alternatives are widened to one.
-    pub(super) fn value(&self) -> Value {
-        match self.values.as_slice() {
-            [one] => one.clone(),
-            many => widen(many),
-        }
-    }
-
-    fn join(&self, other: &Self) -> Self {
-        let mut joined = self.clone();
-        for value in &other.values {
-            if !joined.values.contains(value) {
-                joined.values.push(value.clone());
-            }
-        }
-        if joined.values.len() > ALTERNATIVES {
-            joined.values = vec![widen(&joined.values)];
-        }
-        joined.exported |= other.exported;
-        joined.readonly &= other.readonly;
-        joined.integer |= other.integer;
-        joined.nameref |= other.nameref;
-        joined.assigned |= other.assigned;
-        joined
-    }
-}
-
-/// One value for several: numbers stay numbers, what came over the network stays that.
-pub(super) fn widen(values: &[Value]) -> Value {
-    let texts: Option<Vec<&Text>> = values
-        .iter()
-        .map(|value| match value {
-            Value::Scalar(text) => Some(text),
-            _ => None,
-        })
-        .collect();
-    match texts {
-        Some(texts) => Value::Scalar(widen_texts(&texts)),
-        None => Value::Unknown(Unknown::Joined),
-    }
-}
-
-/// One text for several.
-pub(super) fn widen_texts(texts: &[&Text]) -> Text {
-    if let [first, rest @ ..] = texts
-        && rest.iter().all(|text| text == first)
-    {
-        return (*first).clone();
-    }
-    let cause = if texts.iter().any(|text| is_from_network(text)) {
-        Unknown::Network
-    } else if texts.iter().any(|text| text.pieces().contains(&Piece::Unknown(Unknown::Secret))) {
-        Unknown::Secret
-    } else if texts.iter().all(|text| is_number(text)) {
-        Unknown::Arithmetic
-    } else {
-        Unknown::Joined
-    };
-    Text::unknown(cause)
-}
-
-/// Whether some of it came over the network.
-pub(super) fn is_from_network(text: &Text) -> bool {
-    text.pieces().iter().any(|piece| matches!(piece, Piece::Unknown(Unknown::Network)))
-}
-
-/// Whether it can only be a number.
-pub(super) fn is_number(text: &Text) -> bool {
-    !text.is_empty()
-        && text.pieces().iter().all(|piece| match piece {
-            Piece::Literal(literal) => {
-                literal.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-            }
-            Piece::Unknown(Unknown::Arithmetic) => true,
-            _ => false,
-        })
-}
-
-/// Variables by name, and what a program finds of them in its environment.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Variables {
-    map: BTreeMap<Str, Rc<Variable>>,
-    /// Made when a program is met, kept until a variable changes.
-    environment: OnceCell<List<(Str, Text)>>,
-}
-
-impl Variables {
-    /// The environment, made by `make` where it is not known.
-    pub(super) fn environment(
-        &self,
-        make: impl FnOnce() -> List<(Str, Text)>,
-    ) -> &List<(Str, Text)> {
-        self.environment.get_or_init(make)
-    }
-}
-
-impl From<BTreeMap<Str, Rc<Variable>>> for Variables {
-    fn from(map: BTreeMap<Str, Rc<Variable>>) -> Self {
-        Self { map, environment: OnceCell::new() }
-    }
-}
-
-impl Deref for Variables {
-    type Target = BTreeMap<Str, Rc<Variable>>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.map
-    }
-}
-
-impl PartialEq for Variables {
-    fn eq(&self, other: &Self) -> bool {
-        self.map == other.map
-    }
-}
-
-impl Eq for Variables {}
 
 /// A function of this text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -267,6 +117,44 @@ pub(super) enum Target {
 /// The variables that were hidden by `local`, by name; `None` where there was none.
 type Hidden = BTreeMap<String, Option<Rc<Variable>>>;
 
+/// Options of `set -o` and `shopt` that change what a text does here.
+const OPTIONS: [&str; 15] = [
+    "allexport",
+    "braceexpand",
+    "cdable_vars",
+    "dotglob",
+    "expand_aliases",
+    "extglob",
+    "globstar",
+    "keyword",
+    "lastpipe",
+    "nocaseglob",
+    "nocasematch",
+    "noglob",
+    "nounset",
+    "posix",
+    "xtrace",
+];
+
+/// The options that are on, one bit each; those that change nothing here are not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Options(u16);
+
+impl Options {
+    fn bit(name: &str) -> u16 {
+        OPTIONS.iter().position(|own| *own == name).map_or(0, |at| 1 << at)
+    }
+
+    fn is_on(self, name: &str) -> bool {
+        self.0 & Self::bit(name) != 0
+    }
+
+    fn set(&mut self, name: &str, on: bool) {
+        let bit = Self::bit(name);
+        self.0 = if on { self.0 | bit } else { self.0 & !bit };
+    }
+}
+
 /// A state of the shell. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
@@ -281,12 +169,12 @@ pub(super) struct State {
     pub(super) aliases: Rc<BTreeMap<String, Alias>>,
     /// Functions and aliases that may not be there: something else may have its name.
     pub(super) doubtful: Rc<BTreeSet<Definition>>,
-    pub(super) options: Rc<BTreeMap<String, bool>>,
+    pub(super) options: Options,
     /// Directories it may be in, at least one.
     pub(super) directories: List<Text>,
     pub(super) previous: List<Text>,
     /// `pushd`'s stack, the top last.
-    pub(super) stack: Vec<List<Text>>,
+    pub(super) stack: List<List<Text>>,
     pub(super) descriptors: Descriptors,
     /// Content that this text has put into files, by path; alternatives, at least one.
     pub(super) files: Rc<BTreeMap<Text, Vec<Text>>>,
@@ -320,7 +208,7 @@ impl State {
     }
 
     fn fresh(context: &Context) -> Self {
-        let mut variables = BTreeMap::new();
+        let mut variables = Variables::default();
         let mut known = |name: &str, value: &str, exported: bool| {
             let mut variable = Variable::new(Value::literal(value));
             variable.exported = exported;
@@ -337,22 +225,20 @@ impl State {
         }
         known("IFS", " \t\n", false);
         known("OPTIND", "1", false);
-        let options = [("braceexpand", true), ("hashall", true), ("sourcepath", true)]
-            .into_iter()
-            .map(|(name, on)| (name.to_owned(), on))
-            .collect();
+        let mut options = Options::default();
+        options.set("braceexpand", true);
         let mut state = Self {
-            variables: Rc::new(Variables::from(variables)),
+            variables: Rc::new(variables),
             positional: Rc::new((Vec::new(), true)),
             name: Text::unknown(Unknown::Parameter("0".into())),
             last: Text::unknown(Unknown::Parameter("_".into())),
             functions: Rc::default(),
             aliases: Rc::default(),
             doubtful: Rc::default(),
-            options: Rc::new(options),
+            options,
             directories: [Text::literal(context.cwd.as_str())].into(),
             previous: [Text::unknown(Unknown::Parameter("OLDPWD".into()))].into(),
-            stack: Vec::new(),
+            stack: List::new(),
             descriptors: Descriptors::default(),
             files: Rc::default(),
             rebound: Rc::default(),
@@ -377,7 +263,7 @@ impl State {
     /// The state of a new shell that this one starts: what is exported, files, directories,
     /// descriptors.
     pub(super) fn child(&self, positional: (Vec<Text>, bool), name: Text) -> Self {
-        let mut variables = BTreeMap::new();
+        let mut variables = Variables::default();
         for (name, variable) in self.variables.iter() {
             if variable.exported || &**name == "OPTIND" {
                 variables.insert(name.clone(), Rc::clone(variable));
@@ -392,19 +278,17 @@ impl State {
             .filter(|(_, bodies)| bodies.iter().any(|function| function.exported))
             .map(|(name, bodies)| (name.clone(), bodies.clone()))
             .collect();
-        let options = [("braceexpand", true), ("sourcepath", true)]
-            .into_iter()
-            .map(|(name, on)| (name.to_owned(), on))
-            .collect();
+        let mut options = Options::default();
+        options.set("braceexpand", true);
         Self {
-            variables: Rc::new(Variables::from(variables)),
+            variables: Rc::new(variables),
             positional: Rc::new(positional),
             name,
             last: Text::unknown(Unknown::Parameter("_".into())),
             functions: Rc::new(functions),
             aliases: Rc::default(),
-            options: Rc::new(options),
-            stack: Vec::new(),
+            options,
+            stack: List::new(),
             rebound: Rc::default(),
             hidden: List::new(),
             ..self.clone()
@@ -421,21 +305,26 @@ impl State {
         self.variables_mut().insert(Str::from(name), Rc::new(variable));
     }
 
+    /// Puts variables that no program finds in its environment, neither before nor now.
+    pub(super) fn put_inner(&mut self, name: &str, variable: Variable) {
+        Rc::make_mut(&mut self.variables).insert(Str::from(name), Rc::new(variable));
+    }
+
     /// The variables for a change.
-    pub(super) fn variables_mut(&mut self) -> &mut BTreeMap<Str, Rc<Variable>> {
+    pub(super) fn variables_mut(&mut self) -> &mut Variables {
         let variables = Rc::make_mut(&mut self.variables);
-        variables.environment.take();
-        &mut variables.map
+        variables.changed();
+        variables
     }
 
     /// The variable for a change, made where it is missing.
     pub(super) fn variable_mut(&mut self, name: &str) -> &mut Variable {
-        let entry = self.variables_mut().entry(Str::from(name)).or_insert_with(|| {
+        let slot = self.variables_mut().slot(name, || {
             let mut fresh = Variable::new(Value::Unknown(Unknown::Parameter(name.into())));
             fresh.assigned = false;
-            Rc::new(fresh)
+            fresh
         });
-        Rc::make_mut(entry)
+        Rc::make_mut(slot)
     }
 
     /// Takes back that a variable of the environment was looked at as unset and as set to
@@ -447,7 +336,7 @@ impl State {
             Value::Scalar(text) => text == stand_in,
             _ => false,
         };
-        let mut values: Vec<Value> =
+        let mut values: SmallVec<[Value; 1]> =
             variable.values.iter().filter(|value| !doubted(value)).cloned().collect();
         if values.is_empty() && !variable.exported && !variable.assigned {
             self.variables_mut().remove(name);
@@ -459,12 +348,12 @@ impl State {
 
     /// Whether an option of `set -o` or `shopt` is on.
     pub(super) fn option(&self, name: &str) -> bool {
-        self.options.get(name).copied().unwrap_or(false)
+        self.options.is_on(name)
     }
 
     /// Turns an option on or off.
     pub(super) fn set_option(&mut self, name: &str, on: bool) {
-        Rc::make_mut(&mut self.options).insert(name.to_owned(), on);
+        self.options.set(name, on);
         if name == "expand_aliases" {
             self.settled(&Definition::AnyAlias);
         }
@@ -515,7 +404,7 @@ impl State {
             }
             if states.len() * variable.values.len() > ALTERNATIVES {
                 let mut single = variable.clone();
-                single.values = vec![variable.value()];
+                single.values = smallvec![variable.value()];
                 for state in &mut states {
                     state.put(name, single.clone());
                 }
@@ -525,7 +414,7 @@ impl State {
             for state in &states {
                 for value in &variable.values {
                     let mut single = variable.clone();
-                    single.values = vec![value.clone()];
+                    single.values = smallvec![value.clone()];
                     let mut split = state.clone();
                     split.put(name, single);
                     next.push(split);
@@ -573,33 +462,7 @@ impl State {
     #[must_use]
     pub(super) fn join(mut self, other: &Self) -> Self {
         if !Rc::ptr_eq(&self.variables, &other.variables) {
-            let mut changes = Vec::new();
-            let environment =
-                |name: &str| Variable::new(Value::Unknown(Unknown::Parameter(name.into())));
-            let (mut ours, mut others) =
-                (self.variables.iter().peekable(), other.variables.iter().peekable());
-            loop {
-                let order = match (ours.peek(), others.peek()) {
-                    (None, None) => break,
-                    (Some(_), None) => Ordering::Less,
-                    (None, Some(_)) => Ordering::Greater,
-                    (Some((mine, _)), Some((theirs, _))) => mine.cmp(theirs),
-                };
-                let mine = if order == Ordering::Greater { None } else { ours.next() };
-                let theirs = if order == Ordering::Less { None } else { others.next() };
-                match (mine, theirs) {
-                    (Some((_, mine)), Some((_, theirs)))
-                        if Rc::ptr_eq(mine, theirs) || mine == theirs => {}
-                    (Some((name, mine)), Some((_, theirs))) => {
-                        changes.push((name.clone(), mine.join(theirs)));
-                    }
-                    (Some((name, only)), None) | (None, Some((name, only))) => {
-                        changes.push((name.clone(), only.join(&environment(name))));
-                    }
-                    (None, None) => break,
-                }
-            }
-            for (name, variable) in changes {
+            for (name, variable) in self.variables.changes_of_join(&other.variables) {
                 self.put(&name, variable);
             }
         }
@@ -652,14 +515,10 @@ impl State {
             Rc::make_mut(&mut self.doubtful).extend(other.doubtful.iter().cloned());
         }
         if self.options != other.options {
-            let options = Rc::make_mut(&mut self.options);
-            for (name, on) in other.options.iter() {
-                *options.entry(name.clone()).or_insert(false) |= *on;
-            }
             // A pattern stands for itself too, so that the one without the option is the wider one.
-            if !other.option("noglob") {
-                options.remove("noglob");
-            }
+            let noglob = self.option("noglob") && other.option("noglob");
+            self.options.0 |= other.options.0;
+            self.options.set("noglob", noglob);
         }
         if self.files != other.files {
             let files = Rc::make_mut(&mut self.files);
@@ -696,19 +555,7 @@ impl State {
         if Rc::ptr_eq(&self.variables, &before.variables) {
             return;
         }
-        let mut changes = Vec::new();
-        for (name, variable) in self.variables.iter() {
-            let same = before
-                .variables
-                .get(name)
-                .is_some_and(|old| Rc::ptr_eq(old, variable) || old.values == variable.values);
-            if !same && variable.values.len() > 1 {
-                let mut wide = variable.as_ref().clone();
-                wide.values = vec![widen(&variable.values)];
-                changes.push((name.clone(), wide));
-            }
-        }
-        for (name, variable) in changes {
+        for (name, variable) in self.variables.changes_of_widening(&before.variables) {
             self.put(&name, variable);
         }
     }

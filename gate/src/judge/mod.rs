@@ -18,7 +18,7 @@ use crate::model::fact::{Fact, Object};
 use crate::model::rule::{AllowEntry, Hit, Labels, Rule, RuleSet};
 use crate::model::script::GapCause;
 use crate::model::span::{Site, SourceId, Span};
-use crate::model::trace::{Invocation, Trace};
+use crate::model::trace::{Invocation, SubstitutionUse, Trace};
 use crate::model::utility::Catalog;
 use crate::model::value::{Arity, Text, Truth};
 use crate::model::verdict::{Decision, Reason, Verdict};
@@ -106,8 +106,10 @@ fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(H
     for (source, gap) in &scene.trace.gaps {
         ask(&Subject::Gap(*source, gap), Truth::Yes, None);
     }
-    for substitution in &scene.trace.substitutions {
-        ask(&Subject::Substitution(substitution), Truth::Yes, None);
+    for (number, substitution) in scene.trace.substitutions.iter().enumerate() {
+        if !is_told(scene.trace, number, substitution) {
+            ask(&Subject::Substitution(substitution), Truth::Yes, None);
+        }
     }
     for site in &scene.trace.jobs {
         ask(&Subject::Job(*site), Truth::Yes, None);
@@ -118,6 +120,26 @@ fn look(rules: &RuleSet, index: &Index, scene: &Scene<'_>, say: &mut dyn FnMut(H
     for setting in &scene.trace.settings {
         ask(&Subject::Setting(setting), Truth::Yes, None);
     }
+}
+
+/// Substitutions of the same place, the last ones, among which an equal one is looked for.
+const RECENT: usize = 64;
+
+/// Whether a substitution runs only what an earlier one at the same place has run.
+fn is_told(trace: &Trace, number: usize, own: &SubstitutionUse) -> bool {
+    let (from, to) = own.invocations;
+    let repeats = trace
+        .invocations
+        .get(from..to)
+        .is_some_and(|inside| !inside.is_empty() && inside.iter().all(|one| one.repeats.is_some()));
+    let same = |other: &SubstitutionUse| {
+        other.site == own.site
+            && other.process == own.process
+            && other.known == own.known
+            && other.decides == own.decides
+    };
+    let before = trace.substitutions.get(number.saturating_sub(RECENT)..number);
+    repeats && before.is_some_and(|before| before.iter().rev().any(same))
 }
 
 /// Folds hits into a verdict. The worst label wins; without one, a command of readers alone is

@@ -174,6 +174,11 @@ impl<'a> Pattern<'a> {
         &self.text
     }
 
+    /// The list it stands in, of [`BUCKETS`]; none where its end tells nothing.
+    pub fn bucket(&self) -> Option<usize> {
+        (self.kind != PatternKind::Glob).then(|| usize::from(self.last) % BUCKETS)
+    }
+
     /// As [`matches()`].
     pub fn matches(&self, part: &Part<'_>) -> Truth {
         match part {
@@ -370,16 +375,22 @@ pub struct Patterns {
 }
 
 /// As many lists as the low five bits of a byte tell apart; a letter has the same in both cases.
-const BUCKETS: usize = 32;
+pub const BUCKETS: usize = 32;
+
+/// The list in which patterns stand that may fit a known name and tell by their end; none for a name
+/// whose end tells nothing, which all have to be compared with.
+pub fn bucket(name: &str) -> Option<usize> {
+    name.bytes().last().filter(u8::is_ascii).map(|last| usize::from(last) % BUCKETS)
+}
 
 impl Patterns {
     /// Takes in further patterns.
     pub fn extend(&mut self, more: impl IntoIterator<Item = Pattern<'static>>) {
         for pattern in more {
             let position = u16::try_from(self.list.len()).unwrap_or(u16::MAX);
-            match self.by_last.get_mut(usize::from(pattern.last) % BUCKETS) {
-                Some(bucket) if pattern.kind != PatternKind::Glob => bucket.push(position),
-                _ => self.globs.push(position),
+            match pattern.bucket().and_then(|slot| self.by_last.get_mut(slot)) {
+                Some(bucket) => bucket.push(position),
+                None => self.globs.push(position),
             }
             self.list.push(pattern);
         }
@@ -406,8 +417,7 @@ impl Patterns {
             return self.list.iter().fold(Truth::No, |truth, one| truth.or(ask(subject, one)));
         }
         let Some(name) = part.exact() else { return Truth::No };
-        let last = name.bytes().last().filter(u8::is_ascii);
-        let bucket = last.and_then(|last| self.by_last.get(usize::from(last) % BUCKETS));
+        let bucket = bucket(name).and_then(|slot| self.by_last.get(slot));
         Truth::from(match bucket {
             None => self.list.iter().any(|one| one.fits(name)),
             Some(bucket) => bucket
