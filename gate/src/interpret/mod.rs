@@ -138,6 +138,7 @@ struct Trap {
 }
 
 /// The interpreter.
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact of the run")]
 struct Runner<'a> {
     context: &'a Context,
     catalog: &'a Catalog,

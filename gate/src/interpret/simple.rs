@@ -399,7 +399,7 @@ impl Runner<'_> {
             match value {
                 Some(value) => variables.insert(variable, value),
                 None => variables.remove(variable.as_str()),
-            };
+            }
         }
         outcome
     }

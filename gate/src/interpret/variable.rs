@@ -245,7 +245,8 @@ impl Variables {
             while let (Some((_, mine)), Some((_, theirs))) = (ours.peek(), others.peek())
                 && Rc::ptr_eq(mine, theirs)
             {
-                (ours.next(), others.next());
+                ours.next();
+                others.next();
             }
             let order = match (ours.peek(), others.peek()) {
                 (None, None) => return changes,

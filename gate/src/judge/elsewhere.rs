@@ -91,6 +91,7 @@ fn echoes_escapes(text: &str) -> bool {
 }
 
 /// What a script has that other shells take otherwise.
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact of the script")]
 #[derive(Default)]
 struct Look<'t> {
     text: &'t str,
