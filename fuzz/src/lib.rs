@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use shellgate::Gate;
 use shellgate::load::{Level, Policy};
 use shellgate::model::context::{Context, Limits, Preset};
+use shellgate::model::script::{Gap, GapCause};
 use shellgate::model::verdict::Decision;
 use shellgate_orchestrator::protocol::desiide::types::Method;
 use shellgate_orchestrator::rpc::frame::{FrameLimits, FrameReader, frame};
@@ -19,8 +20,14 @@ pub mod mutate;
 pub type Target = fn(&[u8]);
 
 /// The targets by name.
-pub const TARGETS: &[(&str, Target)] =
-    &[("parse", parse), ("expand", expand), ("classify", classify), ("load", load), ("rpc", rpc)];
+pub const TARGETS: &[(&str, Target)] = &[
+    ("parse", parse),
+    ("witness", witness),
+    ("expand", expand),
+    ("classify", classify),
+    ("load", load),
+    ("rpc", rpc),
+];
 
 /// Limits that keep one input cheap.
 fn limits() -> Limits {
@@ -50,6 +57,22 @@ pub fn parse(data: &[u8]) {
                 "printing is not stable for {text:?}"
             );
         }
+    }
+}
+
+/// Where the scanner stands for the tree as a witness, the tree would have said nothing.
+///
+/// # Panics
+/// When the tree sees a command or a substitution that the reading lacks, in a line about which it is not
+/// asked.
+pub fn witness(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let limits = limits();
+    let parsed = shellgate::parse::parse(&text, &limits);
+    let of_tree = |gap: &Gap| matches!(gap.cause, GapCause::TreeDisagrees(_));
+    if parsed.gaps.iter().all(of_tree) {
+        let all = shellgate::parse::disagreements(&text, &parsed.script, &limits);
+        assert_eq!(parsed.gaps, all, "the tree was not asked about a line of {text:?}");
     }
 }
 

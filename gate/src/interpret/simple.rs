@@ -32,6 +32,9 @@ const NAME_STEPS: usize = 16;
 const PLAIN_PIECES: usize = 64;
 const PLAIN_BYTES: usize = 255;
 
+/// So many files are looked at one by one rather than looked up.
+const FEW_FILES: usize = 8;
+
 /// Invocations of the same words, the last ones, among which one that does the same is looked for.
 const TWINS: usize = 4;
 
@@ -702,7 +705,9 @@ impl Runner<'_> {
 
     /// Whether an operand is a file that this text has filled from the network.
     fn reads_network(&self, call: &Call) -> bool {
-        if self.state.files.is_empty() {
+        let files = &self.state.files;
+        let few = files.len() <= FEW_FILES;
+        if few && !files.values().flatten().any(is_from_network) {
             return false;
         }
         call.fields

@@ -142,6 +142,14 @@ pub struct Pattern<'a> {
     kind: PatternKind,
     /// Its last byte, a small letter; 0 for none.
     last: u8,
+    /// The letters that a name must have to fit it, as [`letters`].
+    letters: u32,
+}
+
+/// The letters of a name without regard to their case, a bit each; 0 where it is not ASCII.
+fn letters(name: &str) -> u32 {
+    let bit = |byte: u8| if byte.is_ascii_alphabetic() { 1 << (byte & 31) } else { 0 };
+    if name.is_ascii() { name.bytes().fold(0, |all, byte| all | bit(byte)) } else { 0 }
 }
 
 /// What a pattern looks like, for the two that can be compared byte by byte.
@@ -166,7 +174,8 @@ impl<'a> Pattern<'a> {
             _ => PatternKind::Glob,
         };
         let last = text.bytes().last().map_or(0, |byte| byte.to_ascii_lowercase());
-        Self { text, kind, last }
+        let letters = letters(&text);
+        Self { text, kind, last, letters }
     }
 
     /// The glob.
@@ -418,13 +427,16 @@ impl Patterns {
         }
         let Some(name) = part.exact() else { return Truth::No };
         let bucket = bucket(name).and_then(|slot| self.by_last.get(slot));
+        // A letter of another alphabet may be an ASCII one in small.
+        let lacking = if name.is_ascii() { !letters(name) } else { 0 };
+        let fits = |one: &Pattern<'_>| one.letters & lacking == 0 && one.fits(name);
         Truth::from(match bucket {
-            None => self.list.iter().any(|one| one.fits(name)),
+            None => self.list.iter().any(fits),
             Some(bucket) => bucket
                 .iter()
                 .chain(&self.globs)
                 .filter_map(|position| self.list.get(usize::from(*position)))
-                .any(|one| one.fits(name)),
+                .any(fits),
         })
     }
 }
