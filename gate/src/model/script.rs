@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::model::span::Span;
-use crate::model::value::Str;
+use crate::model::value::{List, Str};
 
 /// A compound list: what stands between two ends of a text, a pair of brackets or two keywords.
 /// Items are in source order; an empty list is an empty text or body.
@@ -80,7 +80,7 @@ pub struct Command {
     /// What kind.
     pub kind: CommandKind,
     /// Redirections in source order, those between the words of a simple command included.
-    pub redirections: Vec<Redirection>,
+    pub redirections: List<Redirection>,
     /// All of it, redirections included.
     pub span: Span,
 }
@@ -182,7 +182,7 @@ pub enum CaseEnd {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimpleCommand {
     /// Prefix assignments, in order.
-    pub assignments: Vec<Assignment>,
+    pub assignments: List<Assignment>,
     /// The words, the name first. For a declaration utility (`export`, `declare`, `local`,
     /// `readonly`, `typeset`) an operand in the form of an assignment with an array value is a word
     /// with one [`Part::ArrayAssignment`].

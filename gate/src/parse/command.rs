@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::script::{CaseArm, CaseEnd, Command, CommandKind, Script, Word};
+use crate::model::value::List;
 
 use super::reader::{Quoted, Reader, Until};
 use super::word::is_metacharacter;
@@ -30,7 +31,7 @@ impl Reader<'_> {
     fn compound(&mut self, start: usize, opener: &'static str) -> Command {
         if !self.descend() {
             let kind = CommandKind::Group(Script::default());
-            return Command { kind, redirections: Vec::new(), span: self.span(start) };
+            return Command { kind, redirections: List::new(), span: self.span(start) };
         }
         self.eat(opener);
         let kind = match opener {
@@ -317,19 +318,19 @@ impl Reader<'_> {
                     self.expected("a compound command");
                 }
                 let kind = CommandKind::Group(Script::default());
-                Command { kind, redirections: Vec::new(), span: self.span(at) }
+                Command { kind, redirections: List::new(), span: self.span(at) }
             }
         };
         let span = self.place_of(start, start + 1).to(body.span);
         let kind = CommandKind::Function { name, body: Arc::new(body) };
-        Command { kind, redirections: Vec::new(), span }
+        Command { kind, redirections: List::new(), span }
     }
 
     fn coprocess(&mut self, start: usize, behind: usize) -> Command {
         let mut name = "COPROC".to_owned();
         let none = |reader: &Self| Command {
             kind: CommandKind::Group(Script::default()),
-            redirections: Vec::new(),
+            redirections: List::new(),
             span: reader.span(start),
         };
         if !self.descend() {
@@ -362,7 +363,7 @@ impl Reader<'_> {
         self.ascend();
         let span = self.place_of(start, start + 1).to(body.span);
         let kind = CommandKind::Coprocess { name, body: Box::new(body) };
-        Command { kind, redirections: Vec::new(), span }
+        Command { kind, redirections: List::new(), span }
     }
 
     /// Whether the word that comes next ends here.

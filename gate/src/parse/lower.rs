@@ -6,6 +6,7 @@ use crate::model::script::{
     Word,
 };
 use crate::model::span::Span;
+use crate::model::value::List;
 
 use super::reader::{Mark, Pending, Reader, Stop, Until};
 use super::word::{continues_name, is_metacharacter, starts_name};
@@ -318,7 +319,7 @@ impl Reader<'_> {
     pub(super) fn simple_command(&mut self) -> Option<Command> {
         let start = self.pos;
         let mut simple = SimpleCommand::default();
-        let mut redirections = Vec::new();
+        let mut redirections = List::new();
         let mut declares = false;
         let mut end = start;
         loop {
