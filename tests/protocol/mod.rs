@@ -8,6 +8,7 @@ mod ledger;
 mod model;
 mod play;
 mod player;
+mod pressure;
 mod program;
 mod report;
 mod wire;

@@ -13,13 +13,14 @@ use super::play::Folder;
 use super::program::{Client, program};
 
 /// A workspace, with a folder beside it that is none of it.
-struct House {
+pub(super) struct House {
     folder: Folder,
-    model: String,
+    /// Address of a stand-in for a model.
+    pub(super) model: String,
 }
 
 impl House {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let folder = Folder::new(&format!("wire-{name}"));
         std::fs::create_dir(folder.0.join("root")).unwrap();
         std::fs::create_dir(folder.0.join("away")).unwrap();
@@ -29,15 +30,15 @@ impl House {
         own
     }
 
-    fn path(&self, path: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, path: &str) -> std::path::PathBuf {
         self.folder.0.join(path)
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         std::fs::write(self.path(path), text).unwrap();
     }
 
-    fn open(&self, flags: &[&str]) -> Client {
+    pub(super) fn open(&self, flags: &[&str]) -> Client {
         let mut client = Client::spawn(flags);
         client.open(&self.path("root"), &self.model).unwrap();
         client
@@ -45,7 +46,7 @@ impl House {
 }
 
 /// A task whose model makes these calls in its first turn.
-fn calls(calls: &[(&str, Value)]) -> Value {
+pub(super) fn calls(calls: &[(&str, Value)]) -> Value {
     json!({
         "kind": "other",
         "instruction": model::instruction(calls),
@@ -53,12 +54,12 @@ fn calls(calls: &[(&str, Value)]) -> Value {
     })
 }
 
-fn shell(command: &str) -> Value {
+pub(super) fn shell(command: &str) -> Value {
     calls(&[("shell", json!({ "command": command }))])
 }
 
 /// Results of calls, in order.
-fn results(events: &[Value]) -> Vec<&Value> {
+pub(super) fn results(events: &[Value]) -> Vec<&Value> {
     let finished = |event: &&Value| event["type"] == "tool_call_finished";
     events.iter().filter(finished).map(|event| &event["result"]).collect()
 }
@@ -69,7 +70,7 @@ fn questions(events: &[Value]) -> Vec<&Value> {
     events.iter().filter(asked).map(|event| &event["reasons"]).collect()
 }
 
-fn end(events: &[Value]) -> (&str, Option<&str>) {
+pub(super) fn end(events: &[Value]) -> (&str, Option<&str>) {
     let last = events.last().unwrap();
     (last["to"].as_str().unwrap_or_default(), last["reason"].as_str())
 }
