@@ -10,7 +10,7 @@ mod play;
 mod player;
 mod pressure;
 mod program;
-mod report;
+pub(crate) mod report;
 mod wire;
 
 use std::path::PathBuf;
