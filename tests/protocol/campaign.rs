@@ -283,10 +283,13 @@ fn what_a_client_was_told_survives_kill_9() {
         for (_, event) in &client.events {
             match event["type"].as_str().unwrap_or_default() {
                 "tool_call_started" => {
-                    started.insert(event["call"]["id"].clone(), counts(event));
+                    // Calls of two tasks may have the same id.
+                    let call = (event["taskId"].clone(), event["call"]["id"].clone());
+                    started.insert(call, counts(event));
                 }
                 "tool_call_finished" if event["result"]["ok"] == true => {
-                    done.extend(started.get(&event["result"]["callId"]).cloned().flatten());
+                    let call = (event["taskId"].clone(), event["result"]["callId"].clone());
+                    done.extend(started.get(&call).cloned().flatten());
                 }
                 "decision_made" => {
                     decided.insert(event["decision"]["id"].as_str().unwrap().to_owned());

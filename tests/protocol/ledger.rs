@@ -95,8 +95,7 @@ impl Ledger {
 
     fn response(&mut self, message: &Value) -> Result<(), String> {
         if let Some(error) = message.get("error") {
-            let is_whole = error["code"].is_i64() && error["message"].is_string();
-            return if is_whole { Ok(()) } else { Err(format!("a malformed error: {message}")) };
+            return holds(&SCHEMA["error"], error);
         }
         let Some(method) = self.sent.get(&message["id"].to_string()).cloned() else {
             return Err(format!("an answer to nothing: {message}"));
