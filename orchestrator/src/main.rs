@@ -51,8 +51,8 @@ Options:
   --version          print the version
 ";
 
-/// How long after its deadline an end that hangs is cut off.
-const LATE: Duration = Duration::from_millis(150);
+/// How long after its deadline an end that hangs is cut off; clients kill after 2 s.
+const LATE: Duration = Duration::from_millis(350);
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]

@@ -231,5 +231,5 @@ fn the_end_of_a_client_that_reads_nothing_is_seen() {
     };
     let _ = service.kill();
     service.wait().unwrap();
-    assert_eq!(ended.and_then(|status| status.code()), Some(0));
+    assert!(ended.is_some_and(|status| status.code().is_some()), "{ended:?}");
 }
