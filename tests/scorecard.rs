@@ -137,6 +137,11 @@ fn scorecard() -> Result<String, String> {
     for (outcome, tally) in &by_outcome {
         text.push_str(&tally.row(&format!("held-out, {outcome}")));
     }
+    text.push_str(
+        "\n## Service\n\nTimes of the service for editors in the release build, measured by its campaign and kept in\n\
+         `tests/service.toml`; [service.md](service.md) says more.\n\n",
+    );
+    text.push_str(&crate::protocol::report::measured());
     for folder in FOLDERS {
         let prefix = format!("{folder}/");
         let _ = write!(text, "\n## `{folder}`\n\n{HEAD}");

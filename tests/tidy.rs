@@ -23,12 +23,13 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("orchestrator/src/protocol", &["task"]),
     ("orchestrator/src/server/reply.rs", &["rpc", "protocol", "task"]),
     ("orchestrator/src/task", &[]),
-    ("orchestrator/src/drive", &["task", "guard", "advisor", "tool", "model"]),
+    ("orchestrator/src/drive", &["task", "guard", "advisor", "tool", "model", "wait"]),
     ("orchestrator/src/guard", &["task", "advisor"]),
     ("orchestrator/src/advisor", &["task"]),
     ("orchestrator/src/tool", &["task", "guard"]),
     ("orchestrator/src/model", &["task"]),
-    ("orchestrator/src/host", &["task"]),
+    ("orchestrator/src/host", &["task", "wait"]),
+    ("orchestrator/src/wait.rs", &[]),
 ];
 
 /// Modules of the standard library that ask the machine; the gate uses none.

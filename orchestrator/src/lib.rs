@@ -11,3 +11,4 @@ pub mod rpc;
 pub mod server;
 pub mod task;
 pub mod tool;
+pub mod wait;

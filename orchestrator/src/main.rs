@@ -22,11 +22,12 @@ use shellgate_orchestrator::host::store::{Store, Unusable};
 use shellgate_orchestrator::model::Models;
 use shellgate_orchestrator::rpc::frame::FrameLimits;
 use shellgate_orchestrator::rpc::stdio;
-use shellgate_orchestrator::server::{Ending, Opening, Services, Session, serve};
+use shellgate_orchestrator::server::{Ending, Opening, SHUTDOWN_LIMIT, Services, Session, serve};
 use shellgate_orchestrator::task::port::{Journal, PortError, Records, Trust};
 use shellgate_orchestrator::tool::ToolOptions;
 use shellgate_orchestrator::tool::process::launched;
 use shellgate_orchestrator::tool::sandbox::Sandbox;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +50,9 @@ Options:
   --help             print this
   --version          print the version
 ";
+
+/// How long after its deadline an end that hangs is cut off; clients kill after 2 s.
+const LATE: Duration = Duration::from_millis(350);
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]
@@ -179,27 +183,30 @@ fn run(arguments: Arguments, started: Instant) -> ExitCode {
         Err(error) => return fail(&format!("no log: {error}")),
     };
     log_panics(&log);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("no runtime: {error}")),
+    let workers = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let front = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let (workers, front) = match (workers, front) {
+        (Ok(workers), Ok(front)) => (workers, front),
+        (Err(error), _) | (_, Err(error)) => return fail(&format!("no runtime: {error}")),
     };
     let limits = FrameLimits { body: arguments.max_frame, ..FrameLimits::default() };
     let stop = CancellationToken::new();
     let logged = log.clone();
-    let ending = runtime.block_on(async move {
+    let workers = workers.handle().clone();
+    // The loop, its signals and its clocks have this thread for themselves, whatever stops the workers; a
+    // fault in it ends the process in good order.
+    let ending = front.block_on(async move {
+        end_in_any_case(&stop, &workers)?;
         let connection = stdio::connect(streams, limits)?;
         stop_on_signals(&stop)?;
         let compose_log = log.clone();
         let compose = Box::new(move |opening| compose(&arguments, sandbox, &compose_log, opening));
-        // The loop has this thread for itself, whatever keeps the others busy; a fault in it ends the
-        // process in good order.
-        let session = Session { compose, log, started, stop };
+        let session = Session { compose, log, started, stop, workers };
         Ok::<_, std::io::Error>(AssertUnwindSafe(serve(connection, session)).catch_unwind().await)
     });
     let code = match ending {
         Ok(Ok(Ending::Clean)) => 0,
-        Ok(Ok(Ending::Broken) | Err(_)) => 1,
+        Ok(Ok(Ending::Broken | Ending::Fault) | Err(_)) => 1,
         Err(error) => {
             logged.say(Level::Fatal, &format!("not started: {error}"));
             1
@@ -221,6 +228,17 @@ fn log_panics(log: &Log) {
         let text = info.payload().downcast_ref::<&str>().copied().unwrap_or("a fault");
         log.say(Level::Fatal, &format!("{text}{place}"));
     }));
+}
+
+/// Ends the process when the session has not ended in time by itself, whatever keeps it.
+fn end_in_any_case(stop: &CancellationToken, workers: &Handle) -> std::io::Result<()> {
+    let (stop, workers) = (stop.clone(), workers.clone());
+    let watch = move || {
+        workers.block_on(stop.cancelled());
+        std::thread::sleep(SHUTDOWN_LIMIT + LATE);
+        std::process::exit(1)
+    };
+    std::thread::Builder::new().name("deadline".to_owned()).spawn(watch).map(drop)
 }
 
 /// The process is told to end by any of these signals.
@@ -252,7 +270,7 @@ fn compose(arguments: &Arguments, sandbox: Sandbox, log: &Log, opening: Opening)
     ));
     let warnings = notices.clone();
     let place = state_directory(arguments, &roots);
-    let (journal, trust) = history(arguments, place.as_ref(), |line| warnings.warn(line));
+    let (journal, trust) = history(arguments, place.as_ref(), move |line| warnings.warn(line));
     let home = std::env::var("HOME").unwrap_or_default();
     let redactor = models.redactor();
     // Without a place for it, names are hidden under another salt after each start.
@@ -293,7 +311,7 @@ fn state_directory(arguments: &Arguments, roots: &[PathBuf]) -> Option<std::io::
 fn history(
     arguments: &Arguments,
     place: Option<&std::io::Result<PathBuf>>,
-    warn: impl Fn(String),
+    warn: impl Fn(String) + Send + Sync + 'static,
 ) -> (Arc<dyn Journal>, Arc<dyn Trust>) {
     let open = |place: &std::io::Result<PathBuf>| match place {
         Ok(directory) => Store::open(directory),
@@ -301,7 +319,7 @@ fn history(
     };
     match place.map(open) {
         Some(Ok(store)) => {
-            let store = Arc::new(store);
+            let store = Arc::new(store.warning(warn));
             (store.clone(), store)
         }
         Some(Err(error)) if arguments.data_directory.is_some() => {

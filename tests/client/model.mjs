@@ -30,6 +30,11 @@ export const scenes = {
       ['read_file', { path: '../../etc/passwd' }], ['read_file', { path: '.env' }]], ids: ['', 'x'.repeat(10000), '', 'a', 'a', 'é'] },
     { text: ['Odd.'] },
   ],
+  vanish: [
+    { calls: [['shell', { command: 'touch made.txt' }]] },
+    { calls: [['read_file', { path: 'src/a.txt' }], ['list_files', {}], ['search', { query: 'beta' }]] },
+    { text: ['It is gone.'] },
+  ],
   checked: [{ text: ['I think it is done.'] }],
   many: [{ calls: [['list_files', { path: 'src' }], ['list_files', {}]] }],
   tokens: [{ text: ['long'], usage: [1000, 1000] }],
@@ -89,6 +94,7 @@ export function start() {
     let body = '';
     request.on('data', (piece) => { body += piece; });
     request.on('end', () => {
+      if (request.url.endsWith('/never')) return undefined;
       seen.keys.add(request.headers.authorization ?? '');
       seen.requests += 1;
       if (request.method === 'GET') {

@@ -13,7 +13,7 @@ import { seen, start } from './model.mjs';
 const [program, schemaPath] = process.argv.slice(2);
 const schema = JSON.parse(fs.readFileSync(schemaPath, 'utf8'));
 const ajv = new Ajv.default({ strict: false, validateFormats: false });
-ajv.addSchema({ $id: 'wire', $defs: schema.$defs });
+ajv.addSchema({ $id: 'wire', $defs: schema.$defs, error: schema.error });
 const validators = new Map();
 const problems = [];
 
@@ -70,7 +70,12 @@ class Session {
     if (message.method === 'secrets.get') return check(schema.reverseMethods['secrets.get'].params, message.params, 'secrets.get');
     if (message.method) return check(schema.notifications[message.method], message.params, message.method);
     const method = sent.get(message.id);
-    if (message.error) return undefined;
+    if (method === undefined) problems.push(`an answer to nothing: ${JSON.stringify(message).slice(0, 300)}`);
+    if (message.error) {
+      const { code, message: text } = message.error;
+      if ([-32602, -32603].includes(code) && !text.includes(method)) problems.push(`${method} is not named: ${text}`);
+      return check({ $ref: '#/error' }, message.error, `the error of ${method}`);
+    }
     Session.methods.add(method);
     return check(schema.methods[method].result, message.result, method);
   }
@@ -281,13 +286,21 @@ async function decisions(session) {
     const replay = await session.request('decisions.replay', { id: record.id });
     assert.equal(replay.differs, false, JSON.stringify(replay));
   }
+  // A replay that asks a service which never answers can be taken back.
+  await session.request('config.update', { ...settings, jev: { enabled: true, endpoint: `${url}/never` } });
+  const source = new rpc.CancellationTokenSource();
+  const hanging = session.request('decisions.replay', { id: all.decisions.find((record) => record.question !== 'policy').id }, source.token);
+  setTimeout(() => source.cancel(), 200);
+  const begin = Date.now();
+  await assert.rejects(hanging, (error) => error.code === -32603 && error.message.includes('cancelled'));
+  assert.ok(Date.now() - begin < 1400, 'it waited for the service');
+  await session.request('config.update', settings);
   await session.refuse('decisions.list', { cursor: '%' }, -32602);
   await session.refuse('decisions.replay', { id: 'nobody' }, -32602);
 }
 
-/** Approves or rejects whatever a task asks, until it ends. */
-async function answering(session, taskId, word) {
-  const seenApprovals = new Set();
+/** Approves or rejects whatever a task asks, until it ends; approvals that were answered before are passed over. */
+async function answering(session, taskId, word, seenApprovals = new Set()) {
   for (;;) {
     const event = await session.until(taskId, (one) => (one.type === 'approval_required' && !seenApprovals.has(one.approvalId))
       || (one.type === 'state_changed' && ['done', 'failed', 'cancelled'].includes(one.to)));
@@ -385,15 +398,52 @@ try {
     await quiet.close();
     assert.equal(quiet.log.split('no log file').length, 2, 'told once');
   });
-  await step('a full disk', async () => {
-    // No file may grow beyond 2 KiB, and the signal that says so is passed over, as a full disk does.
-    const full = new Session(workspace('full'), [], ['bash', '-c', 'trap "" XFSZ; ulimit -f 2; exec "$@"', 'bash']);
+  await step('a workspace that vanishes', async () => {
+    const gone = new Session(workspace('vanishes'));
+    await gone.initialize();
+    await gone.request('config.update', settings);
+    const id = await gone.create('vanish', { allowedTools: tools });
+    const { approvalId } = await gone.until(id, (event) => event.type === 'approval_required');
+    fs.rmSync(gone.root, { recursive: true });
+    await gone.request('task.approve', { taskId: id, approvalId, scope: 'once' });
+    assert.equal((await answering(gone, id, 'approve', new Set([approvalId]))).to, 'done');
+    const results = gone.tasks.get(id).events.filter((event) => event.type === 'tool_call_finished').map((event) => event.result);
+    assert.deepEqual(results.map((result) => result.error?.kind), ['failed', 'failed', 'failed', 'failed']);
+    assert.ok(results.every((result) => result.output.includes('is gone')), JSON.stringify(results));
+    assert.ok(gone.logs.some((line) => line.level === 'warn' && line.message.includes('history')), 'a warning about the history');
+    assert.equal((await gone.end(await gone.create('explain'))).reason, 'no_workspace');
+    workspace('vanishes');
+    assert.equal((await gone.end(await gone.create('explain'))).to, 'done');
+    await gone.close();
+  });
+  // No file may grow beyond that many KiB, and the signal that says so is passed over, as a full disk does.
+  const limited = (kilobytes) => ['bash', '-c', `trap "" XFSZ; ulimit -f ${kilobytes}; exec "$@"`, 'bash'];
+  await step('a disk that is full from the start', async () => {
+    const full = new Session(workspace('full'), [], limited(2));
     await full.initialize();
     await full.request('config.update', settings);
-    for (const scene of ['look', 'explain']) await full.end(await full.create(scene));
+    for (const scene of ['look', 'explain']) assert.equal((await full.end(await full.create(scene))).to, 'done');
+    assert.ok(full.logs.some((line) => line.level === 'warn' && line.message.includes('the history of tasks ends with this process')),
+      JSON.stringify(full.logs));
     assert.ok((await full.request('health.ping', {})).ok);
     assert.equal((await full.request('task.list', {})).tasks.length, 2);
     await full.close();
+    const named = new Session(workspace('full-named'), ['--data-dir', path.join(folder, 'full-data')], limited(2));
+    await named.initialize();
+    await named.request('config.update', settings);
+    assert.equal((await named.end(await named.create('explain'))).reason, 'internal_error');
+    await named.close();
+  });
+  await step('a disk that fills up', async () => {
+    const filling = new Session(workspace('filling'), [], limited(200));
+    await filling.initialize();
+    await filling.request('config.update', settings);
+    assert.equal((await filling.end(await filling.create('explain'))).to, 'done');
+    let last;
+    for (let tries = 0; tries < 200 && last?.to !== 'failed'; tries += 1) last = await filling.end(await filling.create('look'));
+    assert.equal(last.reason, 'internal_error');
+    assert.ok((await filling.request('health.ping', {})).ok);
+    await filling.close();
   });
   await step('a client that reads no more', async () => {
     const deaf = new Session(root);

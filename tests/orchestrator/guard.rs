@@ -11,7 +11,7 @@ use shellgate_orchestrator::advisor::Advisor;
 use shellgate_orchestrator::advisor::pack::Question;
 use shellgate_orchestrator::advisor::service::{Ask, Engine, EngineFailure, FailureKind};
 use shellgate_orchestrator::guard::{
-    Guard, Held, Judged, Link, Named, Repository, Ruling, TaskGuard,
+    Guard, Held, Judged, Link, Named, Repository, Ruling, Surroundings, TaskGuard,
 };
 use shellgate_orchestrator::task::call::{ToolCall, ToolName};
 use shellgate_orchestrator::task::decision::{Answer, DecisionRecord, EngineKind, Noul, Outcome};
@@ -725,6 +725,25 @@ async fn an_approval_shows_the_paths_of_a_command() {
     assert_eq!(judge(&task, edit).await.paths, ["a", "b"]);
 }
 
+#[tokio::test]
+async fn words_of_a_search_are_no_paths_of_its_approval() {
+    let task = House::new().task(Project::default());
+    for (command, paths) in [
+        ("find . -exec cat {} ;", vec!["."]),
+        ("find . -exec cat {} \\;", vec!["."]),
+        ("find . -type f -exec cat {} +", vec!["."]),
+        ("find src lib -name '*.rs' -exec rm {} +", vec!["src", "lib"]),
+        ("find src -name core -print0 | xargs -0 rm", vec!["src"]),
+        ("find -exec head {} +", vec!["."]),
+        ("find src -execdir cat {} \\; -exec rm out.txt \\;", vec!["src", "out.txt"]),
+    ] {
+        let came = judge(&task, shell(command)).await;
+        assert_eq!(came.outcome, ASK, "{command}");
+        let own: BTreeSet<&str> = came.paths.iter().map(String::as_str).collect();
+        assert_eq!(own, paths.into_iter().collect(), "{command}");
+    }
+}
+
 // The ways past the gate that were known, one by one. An engine that is sure of everything stands
 // behind each, so that only the gate and its floors keep them from running.
 
@@ -1090,6 +1109,49 @@ async fn hole_redaction_that_is_not_wired() {
     let text = serde_json::to_string(&secret.records).unwrap();
     assert!(!text.contains("hunter2"), "{text}");
     assert!(secret.has("unparsable_command"), "{:?}", secret.reasons);
+}
+
+/// Knows where it runs and what waits.
+struct Placed(Surroundings, bool);
+
+#[async_trait]
+impl Repository for Placed {
+    async fn branch(&self) -> Option<String> {
+        Some("feature/x".to_owned())
+    }
+
+    async fn has_pending_migrations(&self) -> bool {
+        self.1
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        self.0
+    }
+}
+
+#[tokio::test]
+async fn hole_surroundings_and_migrations_that_are_not_wired() {
+    for (surroundings, word, waits) in [
+        (Surroundings::Local, "local", false),
+        (Surroundings::Ci, "ci", true),
+        (Surroundings::Remote, "remote", false),
+        (Surroundings::Unknown, "unknown", true),
+    ] {
+        let house = House::with(FINE);
+        let place = Place { roots: vec!["/srv/app".into()], home: String::new() };
+        let repository = Arc::new(Placed(surroundings, waits));
+        let task = house.guard.open("t".into(), place, Arc::default(), repository);
+        let edit = call(ToolName::ProposeEdit, json!({"files": [{"path": "a", "edits": []}]}));
+        for call in [shell("mkdir x"), edit] {
+            let came = judge(&task, call).await;
+            assert_eq!(came.records.len(), 3);
+            for record in &came.records {
+                let wanted =
+                    json!({"branch": "feature/x", "env": word, "hasPendingMigrations": waits});
+                assert_eq!(record.state["context"], wanted);
+            }
+        }
+    }
 }
 
 /// One analysis: what the gate says of a command under this preset is what the guard does with it

@@ -16,6 +16,9 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
 /// a whole session does.
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
+/// So many tasks may be at work at a time.
+const SLOTS: usize = 2;
+
 /// What has been seen of one session.
 pub(crate) struct Ledger {
     /// Method of each request that was sent, by id.
@@ -41,6 +44,11 @@ pub(crate) struct Course {
 }
 
 impl Course {
+    /// Whether it holds a slot.
+    fn is_at_work(&self) -> bool {
+        !self.is_over() && !matches!(self.state.as_str(), "" | "queued")
+    }
+
     /// Whether nothing may follow.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.state.as_str(), "done" | "failed" | "cancelled")
@@ -87,8 +95,7 @@ impl Ledger {
 
     fn response(&mut self, message: &Value) -> Result<(), String> {
         if let Some(error) = message.get("error") {
-            let is_whole = error["code"].is_i64() && error["message"].is_string();
-            return if is_whole { Ok(()) } else { Err(format!("a malformed error: {message}")) };
+            return holds(&SCHEMA["error"], error);
         }
         let Some(method) = self.sent.get(&message["id"].to_string()).cloned() else {
             return Err(format!("an answer to nothing: {message}"));
@@ -121,6 +128,10 @@ impl Ledger {
                 course.reason = event["reason"].as_str().map(str::to_owned);
                 if course.is_over() && !course.open_calls.is_empty() {
                     return Err(format!("calls {:?} never finished", course.open_calls));
+                }
+                let at_work = self.tasks.values().filter(|task| task.is_at_work()).count();
+                if at_work > SLOTS {
+                    return Err(format!("{at_work} tasks are at work: {event}"));
                 }
             }
             "tool_call_started" => {

@@ -8,8 +8,9 @@ mod ledger;
 mod model;
 mod play;
 mod player;
+mod pressure;
 mod program;
-mod report;
+pub(crate) mod report;
 mod wire;
 
 use std::path::PathBuf;

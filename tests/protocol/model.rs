@@ -120,6 +120,12 @@ fn play(stream: &mut TcpStream, scene: &str, turn: usize) -> std::io::Result<()>
             call(stream, 0, "shell", &json!({ "command": command }))?;
             return say(stream, &json!({}), Some("tool_calls"));
         }
+        // One line for each time that it runs.
+        ("count", 0) => {
+            let command = format!("echo {word} >> counted");
+            call(stream, 0, "shell", &json!({ "command": command }))?;
+            return say(stream, &json!({}), Some("tool_calls"));
+        }
         ("calls", 0) => {
             for (index, (name, args)) in kept(word).iter().enumerate() {
                 call(stream, index, name, args)?;

@@ -51,6 +51,7 @@ pub(crate) fn start(root: PathBuf, script: Option<&str>, limits: FrameLimits) ->
         log: Log::silent(),
         started: Instant::now(),
         stop: CancellationToken::new(),
+        workers: tokio::runtime::Handle::current(),
     };
     let service = tokio::spawn(serve(connection, session));
     Player::new(stream, service, root)

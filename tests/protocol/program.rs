@@ -60,6 +60,10 @@ pub(crate) struct Client {
     /// Every event, with the moment it came.
     pub(crate) events: Vec<(Instant, Value)>,
     answers: HashMap<u64, Value>,
+    /// Lines for the person.
+    pub(crate) logs: Vec<Value>,
+    /// What it answers when it is asked for a secret; without one it leaves the question open.
+    pub(crate) secret: Option<&'static str>,
 }
 
 impl Client {
@@ -96,6 +100,8 @@ impl Client {
             ledger: Ledger::new(),
             events: Vec::new(),
             answers: HashMap::new(),
+            logs: Vec::new(),
+            secret: None,
         }
     }
 
@@ -110,6 +116,18 @@ impl Client {
             let _ = stdin.write_all(&frame(message.to_string().as_bytes()));
         }
         self.next
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.raw(&frame(message.to_string().as_bytes()));
+    }
+
+    /// Sends a signal by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
     /// Sends bytes as they are.
@@ -164,6 +182,13 @@ impl Client {
                 self.ledger.received(&message)?;
                 if message["method"] == "task.event" {
                     self.events.push((at, message["params"].clone()));
+                } else if message["method"] == "log" {
+                    self.logs.push(message["params"].clone());
+                } else if message["method"] == "secrets.get" {
+                    if let Some(secret) = self.secret {
+                        let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "value": secret } });
+                        self.raw(&frame(answer.to_string().as_bytes()));
+                    }
                 } else if let Some(id) = message["id"].as_u64() {
                     self.answers.insert(id, message);
                 }

@@ -7,19 +7,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use shellgate_orchestrator::rpc::frame::frame;
 
 use super::model;
 use super::play::Folder;
-use super::program::{Client, program};
+use super::program::{Client, example, program};
 
 /// A workspace, with a folder beside it that is none of it.
-struct House {
+pub(super) struct House {
     folder: Folder,
-    model: String,
+    /// Address of a stand-in for a model.
+    pub(super) model: String,
 }
 
 impl House {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let folder = Folder::new(&format!("wire-{name}"));
         std::fs::create_dir(folder.0.join("root")).unwrap();
         std::fs::create_dir(folder.0.join("away")).unwrap();
@@ -29,15 +31,15 @@ impl House {
         own
     }
 
-    fn path(&self, path: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, path: &str) -> std::path::PathBuf {
         self.folder.0.join(path)
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         std::fs::write(self.path(path), text).unwrap();
     }
 
-    fn open(&self, flags: &[&str]) -> Client {
+    pub(super) fn open(&self, flags: &[&str]) -> Client {
         let mut client = Client::spawn(flags);
         client.open(&self.path("root"), &self.model).unwrap();
         client
@@ -45,7 +47,7 @@ impl House {
 }
 
 /// A task whose model makes these calls in its first turn.
-fn calls(calls: &[(&str, Value)]) -> Value {
+pub(super) fn calls(calls: &[(&str, Value)]) -> Value {
     json!({
         "kind": "other",
         "instruction": model::instruction(calls),
@@ -53,12 +55,12 @@ fn calls(calls: &[(&str, Value)]) -> Value {
     })
 }
 
-fn shell(command: &str) -> Value {
+pub(super) fn shell(command: &str) -> Value {
     calls(&[("shell", json!({ "command": command }))])
 }
 
 /// Results of calls, in order.
-fn results(events: &[Value]) -> Vec<&Value> {
+pub(super) fn results(events: &[Value]) -> Vec<&Value> {
     let finished = |event: &&Value| event["type"] == "tool_call_finished";
     events.iter().filter(finished).map(|event| &event["result"]).collect()
 }
@@ -69,7 +71,7 @@ fn questions(events: &[Value]) -> Vec<&Value> {
     events.iter().filter(asked).map(|event| &event["reasons"]).collect()
 }
 
-fn end(events: &[Value]) -> (&str, Option<&str>) {
+pub(super) fn end(events: &[Value]) -> (&str, Option<&str>) {
     let last = events.last().unwrap();
     (last["to"].as_str().unwrap_or_default(), last["reason"].as_str())
 }
@@ -275,6 +277,118 @@ fn a_person_can_follow_the_demo() {
     let help = Command::new(program()).args(["demo", "--help"]).output().unwrap();
     assert_eq!(help.status.code(), Some(0));
     assert!(String::from_utf8(help.stdout).unwrap().contains("What the lines mean:"));
+}
+
+#[test]
+fn standard_output_carries_frames_and_nothing_else_whatever_prints() {
+    let mut child = Command::new(example("claimed"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A child that reads standard input takes nothing of the client's.
+    child.stdin.take().unwrap().write_all(b"of the client\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = |word: &str| {
+        let params = json!({ "word": word });
+        frame(
+            json!({ "jsonrpc": "2.0", "method": "said", "params": params }).to_string().as_bytes(),
+        )
+    };
+    let wanted = [said("before"), said("after")].concat();
+    let (got, noise) = (String::from_utf8_lossy(&output.stdout), output.stderr);
+    assert_eq!(got, String::from_utf8_lossy(&wanted));
+    let noise = String::from_utf8_lossy(&noise);
+    for line in ["printed", "written to standard output", "written to descriptor 1", "by a child"] {
+        assert!(noise.contains(line), "{line}: {noise}");
+    }
+    assert!(!noise.contains("of the client"), "{noise}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+/// Lines of a log, each of them JSON.
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_log_file_keeps_its_level_and_no_secret() {
+    const SECRET: &str = "sk-never-in-a-log-0123456789";
+    let house = House::new("log-file");
+    let logs = house.path("logs/deeper");
+    let file = logs.join("orchestrator.log");
+    for (level, least) in [("debug", 20), ("warn", 40)] {
+        let _ = std::fs::remove_file(&file);
+        let flags = ["--log-dir", logs.to_str().unwrap(), "--log-level", level];
+        let mut client = Client::spawn(&flags);
+        client.secret = Some(SECRET);
+        client.open(&house.path("root"), &house.model).unwrap();
+        let model = json!({ "id": "m", "provider": "openai-compatible", "model": "m",
+            "apiKey": "secret:k", "baseUrl": house.model });
+        // A threshold that is not known, and a role whose name holds the secret once it is known.
+        client.ask("config.update", &json!({ "models": [model] })).unwrap();
+        assert_eq!(client.ask("models.test", &json!({ "modelId": "m" })).unwrap()["ok"], true);
+        let settings = json!({ "models": [model], "roles": { "cheap": format!("m-{SECRET}") },
+            "gating": { "thresholds": { "no.such": 2 } } });
+        client.ask("config.update", &settings).unwrap();
+        client.close_input();
+        assert_eq!(client.wait().unwrap().0, Some(0));
+        let lines = lines(&file);
+        let levels: Vec<i64> = lines.iter().map(|line| line["level"].as_i64().unwrap()).collect();
+        assert!(levels.iter().all(|own| *own >= least), "{lines:?}");
+        assert!(levels.contains(&least), "{lines:?}");
+        let said =
+            |text: &str| lines.iter().any(|line| line["msg"].as_str().unwrap().contains(text));
+        assert!(said("no.such") && said("[redacted]"), "{lines:?}");
+        assert_eq!(said("session opened"), level == "debug", "{lines:?}");
+        assert!(!std::fs::read_to_string(&file).unwrap().contains(SECRET));
+    }
+}
+
+#[test]
+fn a_history_that_is_taken_away_is_told_of_once() {
+    let house = House::new("taken-away");
+    let mut client = house.open(&[]);
+    assert_eq!(end(&client.play(&shell("cat a.txt"), |_| "reject").unwrap()), ("done", None));
+    assert_eq!(client.logs, Vec::<Value>::new());
+    std::fs::remove_dir_all(house.path("root/.desiide/state")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(end(&client.play(&shell("cat a.txt"), |_| "reject").unwrap()), ("done", None));
+    }
+    client.ask("task.list", &json!({})).unwrap();
+    let told: Vec<&str> =
+        client.logs.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    assert!(told.len() == 1 && told[0].contains("tasks.sqlite3"), "{told:?}");
+}
+
+#[test]
+fn a_workspace_that_vanishes_while_a_task_runs_fails_its_calls() {
+    let house = House::new("vanishes");
+    let data = house.path("data");
+    let mut client = house.open(&["--data-dir", data.to_str().unwrap()]);
+    let task = calls(&[
+        ("shell", json!({ "command": "touch made" })),
+        ("read_file", json!({ "path": "a.txt" })),
+        ("shell", json!({ "command": "cat a.txt" })),
+    ]);
+    let root = house.path("root");
+    let events = client.play(&task, |_| {
+        let _ = std::fs::remove_dir_all(&root);
+        "approve"
+    });
+    let events = events.unwrap();
+    for result in results(&events) {
+        assert_eq!(result["error"]["kind"], "failed", "{result}");
+        assert!(result["output"].as_str().unwrap().contains("is gone"), "{result}");
+    }
+    assert_eq!(results(&events).len(), 3);
+    // The next one has no workspace to begin with; when it is back, so are tasks.
+    let next = client.play(&task, |_| "reject").unwrap();
+    assert_eq!(end(&next), ("failed", Some("no_workspace")));
+    std::fs::create_dir(&root).unwrap();
+    assert_eq!(end(&client.play(&task, |_| "reject").unwrap()), ("done", None));
 }
 
 #[test]

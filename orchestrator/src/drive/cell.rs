@@ -3,7 +3,7 @@
 //! Whatever changes the task goes through `step`, which stores each event before it tells it, all under
 //! one lock; so events of a task are told in their order and no answer can overtake its question.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use tokio::sync::{mpsc, oneshot};
@@ -21,6 +21,7 @@ use crate::task::input::TaskInput;
 use crate::task::machine::{Act, Input, Machine, Moment, Note, Work};
 use crate::task::port::Journal;
 use crate::task::state::{TaskState, TaskSummary};
+use crate::wait::lock;
 
 /// Where events of all tasks go, and the clock they share.
 pub(super) struct Outlet {
@@ -229,7 +230,7 @@ impl Cell {
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inside)
     }
 }
 

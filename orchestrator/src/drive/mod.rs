@@ -18,7 +18,7 @@ mod tests;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -39,9 +39,16 @@ use crate::task::queue::Queue;
 use crate::task::settings::Settings;
 use crate::task::state::TaskSummary;
 use crate::tool::ToolOptions;
+use crate::wait::lock;
 
 /// So many ended tasks are listed.
 const KEPT: usize = 100;
+
+/// The part of the time for a shutdown that tasks may take to wind up.
+const TASKS_PART: f32 = 0.7;
+
+/// The part of it that the history may wait for other processes, all in all.
+const JOURNAL_PART: f32 = 0.2;
 
 /// Takes one line about a fault that nobody else is told in detail.
 pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
@@ -274,29 +281,56 @@ impl Runtime {
     /// task whose work does not stop in time is ended without it.
     pub async fn shutdown(&self, deadline: Duration) {
         let end = Instant::now() + deadline;
-        let live = {
-            let mut table = self.table();
-            table.is_closed = true;
-            let live: Vec<_> = table.live().map(Arc::clone).collect();
-            for cell in &live {
-                table.stop(cell);
+        self.shared.services.journal.hurry(deadline.mul_f32(JOURNAL_PART));
+        // A disk that does not answer stops a thread that can wait for it, and not the children's end.
+        let runtime = self.clone();
+        let stopped = tokio::task::spawn_blocking(move || runtime.stop_all());
+        let quiet = async {
+            if stopped.await.is_ok() {
+                let mut is_idle = self.shared.is_idle.subscribe();
+                // A sender that is gone means that nobody works any more.
+                let _ = is_idle.wait_for(|is_idle| *is_idle).await;
             }
-            live
         };
-        let mut is_idle = self.shared.is_idle.subscribe();
-        let quiet = is_idle.wait_for(|is_idle| *is_idle);
         // A part of the time is left for what only a kill stops.
-        let is_late = tokio::time::timeout(deadline.mul_f32(0.7), quiet).await.is_err();
-        if is_late {
-            for cell in live {
-                cell.step(machine::Input::Cancel(None));
+        let is_late = tokio::time::timeout(deadline.mul_f32(TASKS_PART), quiet).await.is_err();
+        let left_behind = async {
+            if is_late {
+                let runtime = self.clone();
+                let told = tokio::task::spawn_blocking(move || runtime.give_up_all());
+                // What cannot be told in time is not waited for.
+                let _ = tokio::time::timeout_at(end, told).await;
             }
-        }
+        };
         let left = end.saturating_duration_since(Instant::now());
-        if !self.shared.services.tools.children.kill_all(left).await {
+        let children = self.shared.services.tools.children.kill_all(left);
+        let (is_killed, ()) = tokio::join!(children, left_behind);
+        if !is_killed {
             (self.shared.services.note)(
                 "child processes are left that could not be killed in time",
             );
+        }
+    }
+
+    /// Takes no further task, and stops all.
+    fn stop_all(&self) {
+        let mut table = self.table();
+        table.is_closed = true;
+        let live: Vec<_> = table.live().map(Arc::clone).collect();
+        // Those that run can wind up while the others are told.
+        for cell in &live {
+            cell.stop.cancel();
+        }
+        for cell in &live {
+            table.stop(cell);
+        }
+    }
+
+    /// Ends tasks whose work does not stop.
+    fn give_up_all(&self) {
+        let live: Vec<_> = self.table().live().map(Arc::clone).collect();
+        for cell in live {
+            cell.step(machine::Input::Cancel(None));
         }
     }
 
@@ -345,7 +379,7 @@ impl Runtime {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.table)
     }
 }
 

@@ -591,6 +591,51 @@ async fn checks_that_fail_come_back_until_the_attempts_are_used_up() {
 }
 
 #[tokio::test]
+async fn hole_gate_and_tools_that_read_the_project_at_different_times() {
+    let mut rig = Rig::new(one(json!([
+        calls(&[("run_tests", json!({})), ("run_tests", json!({}))]), {"text": "done"}
+    ])));
+    project(&rig, "echo judged; touch made");
+    let id = rig.create(input()).await;
+    for _ in 0..2 {
+        let approval = rig.approval().await;
+        // Between the question and the run, and between two calls, the file says something else.
+        project(&rig, "touch run-unjudged");
+        rig.runtime.approve(&id, &approval, Scope::Once).unwrap();
+        let result = rig.finished().await;
+        assert!(result.failure.is_none() && result.output.contains("judged"), "{result:?}");
+    }
+    assert_eq!(rig.ended().await.state, TaskState::Done);
+    assert!(!rig.folder.join("run-unjudged").exists());
+}
+
+#[tokio::test]
+async fn a_workspace_that_vanishes_fails_the_calls_and_not_their_arguments() {
+    let turns = json!([
+        calls(&[shell("touch made")]),
+        calls(&[
+            ("read_file", json!({"path": "a.txt"})),
+            ("list_files", json!({})),
+            ("search", json!({"query": "one"})),
+        ]),
+        {"text": "it is gone"}
+    ]);
+    let mut rig = Rig::new(one(turns));
+    let id = rig.create(input()).await;
+    let approval = rig.approval().await;
+    fs::remove_dir_all(&rig.folder).unwrap();
+    rig.runtime.approve(&id, &approval, Scope::Once).unwrap();
+    for _ in 0..4 {
+        let result = rig.finished().await;
+        let failure = result.failure.unwrap();
+        assert_eq!(failure.kind, FailureKind::Failed, "{failure:?}");
+        assert!(failure.message.contains("is gone"), "{failure:?}");
+    }
+    assert_eq!(rig.ended().await.state, TaskState::Done);
+    sound(&rig.told);
+}
+
+#[tokio::test]
 async fn an_approval_runs_once_or_for_the_task() {
     let touch = || shell("touch made");
     let turns = json!([

@@ -10,7 +10,7 @@ use shellgate::load::{Level, Policy};
 use shellgate::model::context::{Context, Preset, Shell};
 use shellgate::model::fact::{EffectKind, Fact, Object};
 use shellgate::model::trace::Invocation;
-use shellgate::model::value::Text;
+use shellgate::model::value::{Text, Truth};
 use shellgate::model::verdict::{Decision, Verdict};
 
 use super::link::{self, Link, Named};
@@ -180,6 +180,7 @@ impl Gates {
                     add("inline_code");
                 }
                 if fact.kind != EffectKind::Enter
+                    && !is_handed_on(fact)
                     && paths.len() < MOST_PATHS
                     && is_workspace_path(&path)
                     && !paths.contains(&path)
@@ -346,6 +347,13 @@ fn labels(verdict: &Verdict) -> (Vec<String>, Vec<String>) {
 fn is_git(own: &Invocation, subcommand: &str) -> bool {
     own.name.as_deref() == Some("git")
         && own.reading.subcommand.first().is_some_and(|name| name == subcommand)
+}
+
+/// Whether an object is a word of a search whose finds a command is given (`find . -exec cat {} +`). It may be
+/// a start of the search, which its own facts tell, or any other word of it, which is no path.
+fn is_handed_on(fact: &Fact) -> bool {
+    let Object::Path(path) = &fact.object else { return false };
+    path.named == Truth::No && !path.text.has_unknown() && !path.text.has_glob()
 }
 
 /// The paths of a fact, below the innermost root that holds them; none for what is not known or

@@ -515,7 +515,61 @@ fn key(call: &ToolCall, own: Option<&str>) -> String {
     format!("{} {args} {}", call.tool.name(), own.unwrap_or_default())
 }
 
-/// A thing that may be run. Only this room makes one.
+/// A thing that may be run. Only this room makes one, and a tool takes nothing else; the compiler holds
+/// both. A cleared call runs:
+///
+/// ```
+/// use shellgate_orchestrator::guard::Cleared;
+/// use shellgate_orchestrator::task::call::ToolCall;
+/// use shellgate_orchestrator::tool::Toolbox;
+/// use tokio_util::sync::CancellationToken;
+///
+/// async fn run(tools: &Toolbox, call: Cleared<ToolCall>, cancel: &CancellationToken) {
+///     tools.run(call, cancel).await;
+/// }
+/// ```
+///
+/// A bare one does not:
+///
+/// ```compile_fail,E0308
+/// use shellgate_orchestrator::task::call::ToolCall;
+/// use shellgate_orchestrator::tool::Toolbox;
+/// use tokio_util::sync::CancellationToken;
+///
+/// async fn run(tools: &Toolbox, call: ToolCall, cancel: &CancellationToken) {
+///     tools.run(call, cancel).await;
+/// }
+/// ```
+///
+/// Nobody else can clear it, nor one that a person is still asked about:
+///
+/// ```compile_fail,E0451
+/// use shellgate_orchestrator::guard::Cleared;
+/// use shellgate_orchestrator::task::call::ToolCall;
+///
+/// fn clear(call: ToolCall) -> Cleared<ToolCall> {
+///     Cleared { inner: call, is_reader: true }
+/// }
+/// ```
+///
+/// ```compile_fail,E0308
+/// use shellgate_orchestrator::guard::{Cleared, Held};
+/// use shellgate_orchestrator::task::call::ToolCall;
+///
+/// fn clear(held: Held) -> Cleared<ToolCall> {
+///     held
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// use shellgate_orchestrator::guard::Cleared;
+/// use shellgate_orchestrator::task::call::ToolCall;
+///
+/// fn clear(cleared: &Cleared<ToolCall>) -> Cleared<ToolCall> {
+///     // What was cleared once is not cleared for a second run.
+///     Cleared::clone(cleared)
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Cleared<T> {
     inner: T,

@@ -12,11 +12,14 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{
-    Connection, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior,
+    params,
 };
 use rustix::fs::OFlags;
 use uuid::Uuid;
@@ -30,9 +33,14 @@ use crate::task::failure::Failure;
 use crate::task::input::TaskInput;
 use crate::task::port::{Journal, PortError, Trust};
 use crate::task::state::{TaskState, TaskSummary};
+use crate::wait::{lock, waiting};
 
-/// How long a statement waits for another process.
-const BUSY: Duration = Duration::from_secs(3);
+/// How long a call waits for another process that holds the database. Once one has waited so long in
+/// vain, further ones fail at once until the database is free again.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The longest pause between two looks at a database that another process holds.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// So many ended tasks are kept with their events.
 const KEPT: i64 = 1_000;
@@ -62,9 +70,22 @@ CREATE TABLE IF NOT EXISTS trust (
 PRAGMA user_version = 1;
 ";
 
+/// Takes a line for the person.
+type Warn = Box<dyn Fn(String) + Send + Sync>;
+
 /// The database.
 pub struct Store {
     connection: Mutex<Connection>,
+    /// Whether the last call waited for another process in vain.
+    is_held: AtomicBool,
+    /// After this moment no call waits for another process.
+    last_moment: OnceLock<Instant>,
+    path: PathBuf,
+    /// Device and number of the file that was opened.
+    opened: Option<(u64, u64)>,
+    /// Whether that file is gone, and the person was told.
+    is_lost: AtomicBool,
+    warn: Warn,
     owners: PathBuf,
     owner: String,
     /// Locked until this process ends.
@@ -90,10 +111,67 @@ impl Store {
         let owner = Uuid::new_v4().to_string();
         let lock = lock_for_life(&owners.join(&owner))
             .map_err(|error| io_error(&told("cannot lock a file in"), &error))?;
-        let connection = connect(&directory.join("tasks.sqlite3")).map_err(|error| {
-            PortError(format!("{}: {error}", told("cannot open the task database in")))
-        })?;
-        Ok(Self { connection: Mutex::new(connection), owners, owner, _lock: lock })
+        let path = directory.join("tasks.sqlite3");
+        let end = Instant::now() + PATIENCE;
+        let connection =
+            patiently(|| connect(&path), || Instant::now() < end).map_err(|error| {
+                PortError(format!("{}: {error}", told("cannot open the task database in")))
+            })?;
+        Ok(Self {
+            connection: Mutex::new(connection),
+            is_held: AtomicBool::new(false),
+            last_moment: OnceLock::new(),
+            opened: place_of(&path),
+            path,
+            is_lost: AtomicBool::new(false),
+            warn: Box::new(|_| {}),
+            owners,
+            owner,
+            _lock: lock,
+        })
+    }
+
+    /// Has the person told, once, when the database file is taken away while it is in use.
+    #[must_use]
+    pub fn warning(self, warn: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self { warn: Box::new(warn), ..self }
+    }
+
+    /// Looks whether what was just written can be found by the next process.
+    fn look(&self) {
+        if place_of(&self.path) != self.opened && !self.is_lost.swap(true, Ordering::Relaxed) {
+            (self.warn)(format!(
+                "the history of tasks ends with this process: `{}` was taken away or replaced; \
+                 start the service again to keep one",
+                self.path.display()
+            ));
+        }
+    }
+
+    /// Reads, and waits for another process that holds the database.
+    fn read<T>(
+        &self,
+        mut work: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut connection = self.connection();
+        let begin = Instant::now();
+        let may_wait = || {
+            !self.is_held.load(Ordering::Relaxed)
+                && begin.elapsed() < PATIENCE
+                && self.last_moment.get().is_none_or(|last| Instant::now() < *last)
+        };
+        patiently(|| work(&mut connection), may_wait)
+    }
+
+    /// Writes, and waits as [`Self::read`] does. A write that comes through shows that the database is free;
+    /// a read does not, since readers pass a writer.
+    fn write<T>(
+        &self,
+        work: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let result = self.read(work);
+        self.is_held.store(result.as_ref().is_err_and(is_busy), Ordering::Relaxed);
+        result
     }
 
     /// All stored events of a task in their order; empty for one that is not known.
@@ -102,8 +180,7 @@ impl Store {
     ///
     /// When they cannot be read.
     pub fn events(&self, task: &str) -> Result<Vec<Event>, PortError> {
-        let connection = self.connection();
-        let read = || -> rusqlite::Result<Vec<Event>> {
+        let read = |connection: &mut Connection| -> rusqlite::Result<Vec<Event>> {
             let mut statement = connection.prepare_cached(
                 "SELECT seq, at, body FROM events
                  WHERE task = (SELECT number FROM tasks WHERE id = ?1) ORDER BY seq",
@@ -119,7 +196,7 @@ impl Store {
             })?;
             rows.collect()
         };
-        read().map_err(|error| sql_error("cannot read events", &error))
+        self.read(read).map_err(|error| sql_error("cannot read events", &error))
     }
 
     /// Closes tasks whose processes are gone.
@@ -168,26 +245,24 @@ impl Store {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.connection)
     }
 }
 
 impl Journal for Store {
     fn create(&self, summary: &TaskSummary, input: &TaskInput) -> Result<(), PortError> {
         let (told, asked) = (text(summary)?, text(input)?);
-        let connection = self.connection();
-        let write = || {
+        let write = |connection: &mut Connection| {
             connection
                 .prepare_cached(
                     "INSERT INTO tasks (id, owner, ended, summary, input) VALUES (?1, ?2, 0, ?3, ?4)",
                 )?
                 .execute(params![summary.id, self.owner, told, asked])
         };
-        write().map(drop).map_err(|error| sql_error("cannot store a task", &error))
+        self.write(write).map(drop).map_err(|error| sql_error("cannot store a task", &error))
     }
 
     fn append(&self, event: &Event, summary: &TaskSummary) -> Result<(), PortError> {
-        let mut connection = self.connection();
         let seq = i64::try_from(event.seq).unwrap_or(i64::MAX);
         let body = text(&event.body)?;
         let insert = |connection: &Connection| {
@@ -202,8 +277,8 @@ impl Journal for Store {
         let is_news =
             matches!(event.body, EventBody::StateChanged { .. } | EventBody::Usage { .. });
         let told = if is_news { Some(text(summary)?) } else { None };
-        let mut write = || match &told {
-            None => insert(&connection),
+        let write = |connection: &mut Connection| match &told {
+            None => insert(connection),
             Some(told) => {
                 let work = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
                 let rows = insert(&work)?;
@@ -218,17 +293,19 @@ impl Journal for Store {
                 Ok(rows)
             }
         };
-        match write() {
-            Ok(1) => Ok(()),
+        match self.write(write) {
+            Ok(1) => {
+                self.look();
+                Ok(())
+            }
             Ok(_) => Err(PortError(format!("task `{}` is not in the database", event.task))),
             Err(error) => Err(sql_error("cannot store an event", &error)),
         }
     }
 
     fn ended(&self, limit: usize) -> Result<Vec<TaskSummary>, PortError> {
-        let mut connection = self.connection();
-        let mut read = || -> rusqlite::Result<Vec<TaskSummary>> {
-            self.recover(&mut connection)?;
+        let read = |connection: &mut Connection| -> rusqlite::Result<Vec<TaskSummary>> {
+            self.recover(connection)?;
             let mut statement = connection.prepare(
                 "SELECT summary FROM tasks WHERE ended = 1 ORDER BY number DESC LIMIT ?1",
             )?;
@@ -236,34 +313,37 @@ impl Journal for Store {
             let rows = statement.query_map([limit], |row| parsed(row.get_ref(0)?.as_str()?))?;
             rows.collect()
         };
-        let mut ended = read().map_err(|error| sql_error("cannot read the tasks", &error))?;
+        let mut ended =
+            self.write(read).map_err(|error| sql_error("cannot read the tasks", &error))?;
         ended.reverse();
         Ok(ended)
+    }
+
+    fn hurry(&self, limit: Duration) {
+        self.last_moment.get_or_init(|| Instant::now() + limit);
     }
 }
 
 impl Trust for Store {
     fn is_trusted(&self, root: &str, command: &str) -> bool {
-        let connection = self.connection();
-        let read = || {
+        let read = |connection: &mut Connection| {
             connection
                 .prepare_cached("SELECT 1 FROM trust WHERE root = ?1 AND command = ?2")?
                 .query_row([root, command], |_| Ok(()))
                 .optional()
         };
         // What cannot be read is not trusted: the person is asked once more.
-        matches!(read(), Ok(Some(())))
+        matches!(self.read(read), Ok(Some(())))
     }
 
     fn remember(&self, root: &str, command: &str) {
-        let connection = self.connection();
-        let write = || {
+        let write = |connection: &mut Connection| {
             connection
                 .prepare_cached("INSERT OR IGNORE INTO trust (root, command) VALUES (?1, ?2)")?
                 .execute([root, command])
         };
         // What cannot be kept is asked again.
-        let _ = write();
+        let _ = self.write(write);
     }
 }
 
@@ -294,10 +374,36 @@ impl Trust for Unusable {
     fn remember(&self, _: &str, _: &str) {}
 }
 
+/// Works again and again while another process holds the database and there is time to wait.
+fn patiently<T>(
+    mut work: impl FnMut() -> rusqlite::Result<T>,
+    may_wait: impl Fn() -> bool,
+) -> rusqlite::Result<T> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match work() {
+            Err(error) if is_busy(&error) && may_wait() => waiting(|| thread::sleep(pause)),
+            result => return result,
+        }
+        pause = (pause * 2).min(PAUSE);
+    }
+}
+
+/// What tells the file at this path from every other one; none when there is none.
+fn place_of(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// Whether another process holds the database.
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
+    // Whoever calls waits by itself, so that it can be told to hurry.
+    connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} COMMIT;"))?;
@@ -616,13 +722,50 @@ mod tests {
     #[test]
     fn a_directory_that_vanishes_stops_no_task() {
         let scratch = Scratch::new();
-        let store = Store::open(&scratch.0).unwrap();
-        fs::remove_dir_all(&scratch.0).unwrap();
+        let (sender, told) = std::sync::mpsc::channel();
+        let warn = move |line| sender.send(line).unwrap();
+        let store = Store::open(&scratch.0).unwrap().warning(warn);
         let queued = summary("a", TaskState::Queued);
         store.create(&queued, &input()).unwrap();
         store.append(&event("a", 0, change(TaskState::Queued)), &queued).unwrap();
-        assert_eq!(store.events("a").unwrap().len(), 1);
+        assert_eq!(told.try_iter().count(), 0);
+        fs::remove_dir_all(&scratch.0).unwrap();
+        for seq in 1..4 {
+            store.append(&event("a", seq, change(TaskState::Running)), &queued).unwrap();
+        }
+        assert_eq!(store.events("a").unwrap().len(), 4);
         assert!(!scratch.0.exists());
+        let told: Vec<String> = told.try_iter().collect();
+        assert!(told.len() == 1 && told[0].contains("tasks.sqlite3"), "{told:?}");
+    }
+
+    #[test]
+    fn who_waits_for_another_process_in_vain_waits_once() {
+        let scratch = Scratch::new();
+        let store = Store::open(&scratch.0).unwrap();
+        let queued = summary("a", TaskState::Queued);
+        store.create(&queued, &input()).unwrap();
+        let other = Connection::open(scratch.0.join("tasks.sqlite3")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let begin = Instant::now();
+        for seq in 0..40 {
+            assert!(store.append(&event("a", seq, started("call")), &queued).is_err());
+            // Reading goes on all the while, and says nothing about writing.
+            assert!(!store.is_trusted("/srv/app", "make") && store.events("a").unwrap().is_empty());
+        }
+        let took = begin.elapsed();
+        assert!(took >= PATIENCE && took < PATIENCE * 5, "{took:?}");
+        other.execute_batch("COMMIT").unwrap();
+        store.append(&event("a", 0, started("call")), &queued).unwrap();
+        // From here on there is time to wait for once more, but for a process that is about to end.
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        store.hurry(Duration::from_millis(50));
+        let begin = Instant::now();
+        for seq in 1..40 {
+            assert!(store.append(&event("a", seq, started("call")), &queued).is_err());
+        }
+        assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+        other.execute_batch("COMMIT").unwrap();
     }
 
     #[test]

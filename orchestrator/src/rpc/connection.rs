@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::frame::{FrameError, FrameLimits, FrameReader, frame};
 use super::message::{Malformed, Message};
@@ -11,8 +12,8 @@ use super::message::{Malformed, Message};
 /// Something that came in.
 #[derive(Debug)]
 pub enum Incoming {
-    /// A message.
-    Message(Message),
+    /// A message, and the bytes of its body.
+    Message(Message, usize),
     /// A body that is no message; the connection goes on.
     Malformed(Malformed),
     /// The stream is out of step; nothing follows.
@@ -34,6 +35,9 @@ pub struct Connection {
     pub incoming: mpsc::Receiver<Incoming>,
     /// The way out.
     pub outgoing: Outgoing,
+    /// Fires when the other side has ended its stream, however much of it is still to be read, where
+    /// the system can tell.
+    pub hung_up: CancellationToken,
 }
 
 /// The way out of a connection: a queue that a writer of its own empties.
@@ -118,7 +122,7 @@ impl Intake {
         loop {
             match self.reader.next_body() {
                 Ok(Some(body)) => out.push(match Message::read(&body) {
-                    Ok(message) => Incoming::Message(message),
+                    Ok(message) => Incoming::Message(message, body.len()),
                     Err(malformed) => Incoming::Malformed(malformed),
                 }),
                 Ok(None) if bytes.is_empty() => {

@@ -2,6 +2,7 @@
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::connection::{AHEAD, Connection, Intake, Outgoing, Written};
 use super::frame::FrameLimits;
@@ -46,5 +47,5 @@ pub fn pair(limits: FrameLimits) -> (Connection, DuplexStream) {
         // The other side sees the end of the stream.
         let _ = output.shutdown().await;
     });
-    (Connection { incoming, outgoing }, theirs)
+    (Connection { incoming, outgoing, hung_up: CancellationToken::new() }, theirs)
 }

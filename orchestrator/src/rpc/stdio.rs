@@ -5,8 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::{io, thread};
 
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::connection::{AHEAD, Connection, Intake, Outgoing, Queue, Written};
 use super::frame::FrameLimits;
@@ -33,8 +35,8 @@ pub fn claim() -> io::Result<Stdio> {
     Ok(Stdio { input, output })
 }
 
-/// Starts a reader and a writer, each a thread of its own, since the streams may be pipes, files or
-/// terminals and may block for ever. Neither keeps the process from ending.
+/// Starts a reader, a writer and one who sees that the client hangs up, each a thread of its own, since the
+/// streams may be pipes, files or terminals and may block for ever. None keeps the process from ending.
 ///
 /// # Errors
 ///
@@ -43,6 +45,11 @@ pub fn connect(stdio: Stdio, limits: FrameLimits) -> io::Result<Connection> {
     let (sender, incoming) = mpsc::channel(AHEAD);
     let (outgoing, queue) = Outgoing::new();
     let Stdio { mut input, output } = stdio;
+    let hung_up = CancellationToken::new();
+    let (watched, told) = (input.try_clone()?, hung_up.clone());
+    thread::Builder::new()
+        .name("hang-up".to_owned())
+        .spawn(move || until_hung_up(&watched).then(|| told.cancel()))?;
     thread::Builder::new().name("frames in".to_owned()).spawn(move || {
         let mut intake = Intake::new(limits);
         let mut buffer = vec![0; 64 * 1024];
@@ -64,7 +71,20 @@ pub fn connect(stdio: Stdio, limits: FrameLimits) -> io::Result<Connection> {
         }
     })?;
     thread::Builder::new().name("frames out".to_owned()).spawn(move || write_out(output, queue))?;
-    Ok(Connection { incoming, outgoing })
+    Ok(Connection { incoming, outgoing, hung_up })
+}
+
+/// Waits until the other side of a pipe or a socket has closed it. What it wrote before may still wait to
+/// be read. False where that cannot be waited for; a file never hangs up.
+fn until_hung_up(input: &File) -> bool {
+    let mut watched = [PollFd::new(input, PollFlags::RDHUP)];
+    loop {
+        match poll(&mut watched, None) {
+            Ok(_) => return true,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 /// Bytes that are gathered into one write.

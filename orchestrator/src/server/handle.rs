@@ -4,10 +4,12 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use futures::FutureExt as _;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +30,14 @@ use crate::protocol::desiide::types::{
 use crate::rpc::message::Id as RequestId;
 use crate::task::settings::Settings;
 
+/// What handlers tell the loop.
+pub(super) enum Told {
+    /// A request has its result.
+    Finished(Finished),
+    /// The services could not be made, by a fault of ours.
+    Fault,
+}
+
 /// A handler that ended.
 pub(super) struct Finished {
     /// Which of the open requests.
@@ -41,7 +51,7 @@ pub(super) struct Finished {
 /// Requests at work.
 pub(super) struct Handlers {
     started: Instant,
-    finished: mpsc::UnboundedSender<Finished>,
+    told: mpsc::UnboundedSender<Told>,
     session: Option<Session>,
     next: u64,
     open: HashMap<u64, (RequestId, CancellationToken)>,
@@ -49,8 +59,11 @@ pub(super) struct Handlers {
 
 /// The services of an open session, and the queue of what runs in order.
 struct Session {
-    services: Services,
+    /// Empty until they are made.
+    services: Arc<OnceLock<Services>>,
     ordered: mpsc::UnboundedSender<Begun>,
+    /// Fires when nothing may begin any more.
+    over: CancellationToken,
 }
 
 /// A request that waits for its turn.
@@ -62,8 +75,8 @@ struct Begun {
 }
 
 impl Handlers {
-    pub(super) fn new(started: Instant, finished: mpsc::UnboundedSender<Finished>) -> Self {
-        Self { started, finished, session: None, next: 0, open: HashMap::new() }
+    pub(super) fn new(started: Instant, told: mpsc::UnboundedSender<Told>) -> Self {
+        Self { started, told, session: None, next: 0, open: HashMap::new() }
     }
 
     pub(super) const fn is_open(&self) -> bool {
@@ -75,37 +88,39 @@ impl Handlers {
         self.open.len()
     }
 
+    /// The tasks; none while nothing can have begun.
     pub(super) fn runtime(&self) -> Option<Runtime> {
-        self.session.as_ref().map(|session| session.services.runtime.clone())
+        let session = self.session.as_ref()?;
+        session.services.get().map(|services| services.runtime.clone())
     }
 
-    /// Opens the session.
-    pub(super) fn open_with(&mut self, services: Services, notices: Notices, log: Log) {
-        let (ordered, mut queue) = mpsc::unbounded_channel::<Begun>();
-        let finished = self.finished.clone();
-        let behind = services.clone();
-        tokio::spawn(async move {
-            while let Some(Begun { serial, id, request, cancel }) = queue.recv().await {
-                let method = request.method();
-                if is_ordered(method) {
-                    let work = in_order(&behind, (&notices, &log), request);
-                    let result = guarded(method, work).await;
-                    if finished.send(Finished { serial, id, result }).is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                // It starts when its turn comes, so that it sees the settings sent before it.
-                let services = behind.clone();
-                let finished = finished.clone();
-                tokio::spawn(async move {
-                    let result = guarded(method, beside(&services, request, &cancel)).await;
-                    // A session that is over needs no answer.
-                    let _ = finished.send(Finished { serial, id, result });
-                });
+    /// Opens the session. Services are made and requests run on the workers, whatever stops them there.
+    pub(super) fn open_with(
+        &mut self,
+        workers: &Handle,
+        compose: impl FnOnce() -> Services + Send + 'static,
+        notices: Notices,
+        log: Log,
+    ) {
+        let (ordered, queue) = mpsc::unbounded_channel::<Begun>();
+        let told = self.told.clone();
+        let (services, over) = (Arc::new(OnceLock::new()), CancellationToken::new());
+        let (made, ended) = (Arc::clone(&services), over.clone());
+        let composed = workers.spawn_blocking(compose);
+        workers.spawn(async move {
+            let Ok(services) = composed.await else {
+                // A loop that is gone needs no word.
+                let _ = told.send(Told::Fault);
+                return;
+            };
+            let services = made.get_or_init(|| services).clone();
+            tokio::select! {
+                () = work_off(queue, &services, (&notices, &log), &told) => {}
+                // What runs in order ends at the next place where it waits; tasks are ended by themselves.
+                () = ended.cancelled() => {}
             }
         });
-        self.session = Some(Session { services, ordered });
+        self.session = Some(Session { services, ordered, over });
     }
 
     /// Begins a request; gives it back with its result where that is known at once.
@@ -149,9 +164,45 @@ impl Handlers {
         }
     }
 
+    /// Stops all requests, and begins none any more.
     pub(super) fn cancel_all(&self) {
+        if let Some(session) = &self.session {
+            session.over.cancel();
+        }
         self.open.values().for_each(|(_, cancel)| cancel.cancel());
     }
+}
+
+/// Begins requests in the order they came.
+async fn work_off(
+    mut queue: mpsc::UnboundedReceiver<Begun>,
+    services: &Services,
+    warned: (&Notices, &Log),
+    told: &mpsc::UnboundedSender<Told>,
+) {
+    while let Some(Begun { serial, id, request, cancel }) = queue.recv().await {
+        let method = request.method();
+        if is_ordered(method) {
+            let work = in_order(services, warned, request);
+            let result = guarded(method, work).await;
+            if told.send(Told::Finished(Finished { serial, id, result })).is_err() {
+                return;
+            }
+            continue;
+        }
+        // It starts when its turn comes, so that it sees the settings sent before it.
+        let (services, told) = (services.clone(), told.clone());
+        tokio::spawn(async move {
+            let result = guarded(method, beside(&services, request, &cancel)).await;
+            // A session that is over needs no answer.
+            let _ = told.send(Told::Finished(Finished { serial, id, result }));
+        });
+    }
+}
+
+/// Whether `$/cancelRequest` ends a request of this method.
+pub(super) fn can_be_cancelled(method: &str) -> bool {
+    Method::from_name(method).is_some_and(|method| !is_ordered(method))
 }
 
 /// A handler's fault ends its request, not the service.

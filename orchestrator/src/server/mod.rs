@@ -5,6 +5,7 @@
 
 pub mod dispatch;
 mod handle;
+mod held;
 pub mod reply;
 mod roots;
 mod secret;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +36,8 @@ use crate::task::event::Event as TaskEvent;
 use crate::task::port::{Records, SharedSecrets};
 
 use self::dispatch::Request;
-use self::handle::{Finished, Handlers};
+use self::handle::{Handlers, Told};
+use self::held::{Held, Waiting};
 use self::reply::{Fault, answer};
 use self::secret::ClientSecrets;
 
@@ -44,11 +47,17 @@ pub const SHUTDOWN_LIMIT: Duration = Duration::from_millis(1500);
 /// What of it the tasks may take.
 const TASKS_LIMIT: Duration = Duration::from_millis(1100);
 
-/// Bytes that may wait to be written before no further request is read.
+/// Bytes that may wait to be written before no further request begins.
 const BACKLOG: usize = 8 * 1024 * 1024;
 
-/// Requests that may be open before no further one is read.
+/// Requests that may be at work before no further one begins.
 const OPEN_REQUESTS: usize = 1024;
+
+/// Bytes of requests that may wait for their turn before further ones are refused.
+const HELD: usize = 32 * 1024 * 1024;
+
+/// Bytes that a client who reads nothing may make this process keep before nothing is read from it either.
+const UNREAD: usize = BACKLOG + HELD;
 
 /// The rooms behind one session.
 #[derive(Clone)]
@@ -100,8 +109,11 @@ pub struct Session {
     pub log: Log,
     /// When the process began.
     pub started: Instant,
-    /// Fires when the process is told to end.
+    /// Fires when the process is told to end; the session fires it, too, when it ends by itself.
     pub stop: CancellationToken,
+    /// Where services and tasks run; the loop itself runs where `serve` is called, and stays quick when it is
+    /// another runtime.
+    pub workers: Handle,
 }
 
 /// How a session ended.
@@ -111,14 +123,16 @@ pub enum Ending {
     Clean,
     /// The stream of frames was out of step.
     Broken,
+    /// The services could not be made, by a fault of ours.
+    Fault,
 }
 
 /// Everything that can happen.
 enum Event {
     /// Something came in; none when the reader is gone.
     Incoming(Option<Incoming>),
-    /// A handler ended.
-    Finished(Finished),
+    /// A handler ended, or has a fault.
+    Told(Told),
     /// A task tells something.
     Task(Box<TaskEvent>),
     /// A line for the person.
@@ -132,10 +146,10 @@ enum Event {
 /// Serves one client until it goes away or the process is told to stop; then ends all tasks. Takes at
 /// most [`SHUTDOWN_LIMIT`] from the first sign of the end.
 pub async fn serve(connection: Connection, session: Session) -> Ending {
-    let Connection { mut incoming, outgoing } = connection;
+    let Connection { mut incoming, outgoing, hung_up } = connection;
     let (events, mut task_events) = mpsc::unbounded_channel();
     let (notices, mut notice_lines) = mpsc::unbounded_channel();
-    let (finished, mut finishes) = mpsc::unbounded_channel();
+    let (told, mut handlers_tell) = mpsc::unbounded_channel();
     let requester = Requester::new(outgoing.clone());
     let secrets = Arc::new(ClientSecrets::new(requester.clone(), session.log.clone()));
     let stop = session.stop.clone();
@@ -143,7 +157,9 @@ pub async fn serve(connection: Connection, session: Session) -> Ending {
         outgoing: outgoing.clone(),
         requester,
         log: session.log,
-        handlers: Handlers::new(session.started, finished),
+        handlers: Handlers::new(session.started, told),
+        held: Held::default(),
+        workers: session.workers,
         unopened: Some(Unopened {
             compose: session.compose,
             secrets,
@@ -152,21 +168,28 @@ pub async fn serve(connection: Connection, session: Session) -> Ending {
         }),
     };
     let ending = loop {
-        let takes_more = outgoing.backlog() < BACKLOG && served.handlers.open() < OPEN_REQUESTS;
+        served.begin_held();
+        // Answers, cancellations and the end of the input come the same way as requests, so nothing but a
+        // client that reads nothing and still writes stops the reading.
+        let is_full = served.is_full();
         let event = tokio::select! {
-            item = incoming.recv(), if takes_more => Event::Incoming(item),
-            Some(item) = finishes.recv() => Event::Finished(item),
+            item = incoming.recv(), if !is_full => Event::Incoming(item),
+            () = hung_up.cancelled(), if is_full => {
+                Event::Incoming(Some(Incoming::Ended { midway: false }))
+            }
+            Some(item) = handlers_tell.recv() => Event::Told(item),
             Some(item) = task_events.recv() => Event::Task(Box::new(item)),
             Some(item) = notice_lines.recv() => Event::Notice(item),
             () = outgoing.closed() => Event::Unreachable,
             () = stop.cancelled() => Event::Stop,
             // A backlog shrinks without an event, so it is looked at again.
-            () = tokio::time::sleep(Duration::from_millis(5)), if !takes_more => continue,
+            () = tokio::time::sleep(Duration::from_millis(5)), if served.is_behind() => continue,
         };
         if let Some(ending) = served.take(event) {
             break ending;
         }
     };
+    stop.cancel();
     served.end(&mut task_events).await;
     ending
 }
@@ -177,6 +200,8 @@ struct Served {
     requester: Requester,
     log: Log,
     handlers: Handlers,
+    held: Held,
+    workers: Handle,
     unopened: Option<Unopened>,
 }
 
@@ -192,7 +217,9 @@ impl Served {
     /// Takes one event; gives how the session ended when it did.
     fn take(&mut self, event: Event) -> Option<Ending> {
         match event {
-            Event::Incoming(Some(Incoming::Message(message))) => self.take_message(message),
+            Event::Incoming(Some(Incoming::Message(message, bytes))) => {
+                self.take_message(message, bytes);
+            }
             Event::Incoming(Some(Incoming::Malformed(malformed))) => self.refuse(malformed),
             Event::Incoming(Some(Incoming::Broken(error))) => {
                 self.log.say(Level::Error, &format!("connection closed: {error}"));
@@ -211,7 +238,11 @@ impl Served {
                 self.log.say(Level::Info, "told to stop");
                 return Some(Ending::Clean);
             }
-            Event::Finished(finished) => {
+            Event::Told(Told::Fault) => {
+                self.log.say(Level::Fatal, "the services could not be made");
+                return Some(Ending::Fault);
+            }
+            Event::Told(Told::Finished(finished)) => {
                 self.handlers.close(finished.serial);
                 self.send(&answer(Some(finished.id), finished.result));
             }
@@ -225,14 +256,20 @@ impl Served {
         None
     }
 
-    fn take_message(&mut self, message: Message) {
+    fn take_message(&mut self, message: Message, bytes: usize) {
         match message {
-            Message::Request { id, method, params } => self.take_request(id, &method, params),
+            Message::Request { id, method, params } => {
+                self.take_request(Waiting { id, method, params, bytes });
+            }
             Message::Notification { method, params } if method == CANCEL => {
                 let params = serde_json::from_value(params.unwrap_or_default());
                 if let Ok(CancelRequestParams { id }) = params
                     && let Some(id) = Id::from_json(id)
                 {
+                    // One that waits begins out of its turn, and ends as it would at work.
+                    for waiting in self.held.take(&id, handle::can_be_cancelled) {
+                        self.begin(waiting);
+                    }
                     self.handlers.cancel(&id);
                 }
             }
@@ -249,8 +286,47 @@ impl Served {
         }
     }
 
-    fn take_request(&mut self, id: Id, method: &str, params: Option<Value>) {
-        let request = dispatch::read(method, params, self.handlers.is_open());
+    /// Whether the client reads so slowly that no request may begin.
+    fn is_late(&self) -> bool {
+        self.outgoing.backlog() >= BACKLOG
+    }
+
+    /// Whether so much waits for a client that does not read that nothing may be read from it either.
+    fn is_full(&self) -> bool {
+        self.is_late() && self.outgoing.backlog().saturating_add(self.held.bytes()) >= UNREAD
+    }
+
+    /// Whether something waits for the client to read.
+    fn is_behind(&self) -> bool {
+        self.is_late() && (self.is_full() || !self.held.is_empty())
+    }
+
+    /// Begins what waits, as far as there is room.
+    fn begin_held(&mut self) {
+        while !self.is_late() && self.handlers.open() < OPEN_REQUESTS {
+            let Some(waiting) = self.held.pop() else {
+                return;
+            };
+            self.begin(waiting);
+        }
+    }
+
+    /// Takes a request: it begins, waits for its turn or is refused.
+    fn take_request(&mut self, request: Waiting) {
+        let is_turn = self.held.is_empty() && self.handlers.open() < OPEN_REQUESTS;
+        let is_ping = Method::from_name(&request.method) == Some(Method::HealthPing);
+        if !self.is_late() && (is_turn || is_ping) {
+            self.begin(request);
+        } else if self.is_late() || self.held.bytes() < HELD {
+            self.held.push(request);
+        } else {
+            let Waiting { id, method, .. } = request;
+            self.send(&answer(Some(id), Err(Fault::Busy(method))));
+        }
+    }
+
+    fn begin(&mut self, Waiting { id, method, params, .. }: Waiting) {
+        let request = dispatch::read(&method, params, self.handlers.is_open());
         let request = match request {
             Ok(request) => request,
             Err(fault) => return self.send(&answer(Some(id), Err(fault))),
@@ -264,7 +340,7 @@ impl Served {
     }
 
     /// Opens the session. The answer goes out before the services are made, since that may take a while
-    /// on a slow disk; what comes next waits for them.
+    /// on a slow disk; what needs them waits for them.
     fn initialize(&mut self, id: Id, params: InitializeParams) {
         if self.unopened.is_none() {
             return self.send(&answer(Some(id), Err(Fault::SecondInitialize)));
@@ -287,8 +363,9 @@ impl Served {
         fields.insert("version".to_owned(), Value::from(params.client.version));
         self.log.write(Level::Info, "session opened", fields);
         let roots = params.workspace_roots.into_iter().map(PathBuf::from).collect();
-        let services = compose(Opening { roots, secrets, events, notices: notices.clone() });
-        self.handlers.open_with(services, notices, self.log.clone());
+        let opening = Opening { roots, secrets, events, notices: notices.clone() };
+        let compose = move || compose(opening);
+        self.handlers.open_with(&self.workers, compose, notices, self.log.clone());
     }
 
     fn refuse(&self, malformed: Malformed) {

@@ -21,6 +21,8 @@ pub enum Fault {
     Params(Method, Problems),
     /// A handler failed, was cancelled, or gave what does not fit.
     Internal(Method, String),
+    /// Too many requests wait already.
+    Busy(String),
     /// The client speaks another major version.
     OtherVersion(String),
     /// Anything but `initialize` before `initialize` succeeded.
@@ -38,7 +40,7 @@ impl Fault {
             Self::NoMessage(_) | Self::SecondInitialize => -32600,
             Self::UnknownMethod(_) => -32601,
             Self::Params(..) => -32602,
-            Self::Internal(..) => -32603,
+            Self::Internal(..) | Self::Busy(_) => -32603,
             Self::OtherVersion(_) => -32001,
             Self::NotInitialized => -32002,
             Self::NoTask(_) => -32004,
@@ -59,6 +61,10 @@ impl Fault {
                 format!("invalid params of {}\n{problems}", method.name())
             }
             Self::Internal(method, why) => format!("{} failed: {why}", method.name()),
+            Self::Busy(method) => {
+                let method: String = method.chars().take(100).collect();
+                format!("{method} was refused: too many requests wait; send fewer at a time")
+            }
             Self::OtherVersion(theirs) => format!(
                 "the client speaks version {theirs} and this server {PROTOCOL_VERSION}; update the \
                  older of the two"

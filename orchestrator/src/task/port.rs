@@ -1,6 +1,7 @@
 //! What a task needs from its host, as traits, so that tests stand in for disk and people.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -58,6 +59,10 @@ pub trait Journal: Send + Sync {
     ///
     /// When it could not be read.
     fn ended(&self, limit: usize) -> Result<Vec<TaskSummary>, PortError>;
+
+    /// The process is about to end: from now on all calls together wait for others no longer than this.
+    /// It never waits itself.
+    fn hurry(&self, _limit: Duration) {}
 }
 
 /// A filter and a place in the list of records.

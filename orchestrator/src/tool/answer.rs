@@ -27,6 +27,11 @@ impl Answer {
         }
     }
 
+    /// Whether it says that the arguments are wrong.
+    pub(super) fn blames_arguments(&self) -> bool {
+        matches!(self.failure, Some((FailureKind::InvalidArgs, _)))
+    }
+
     /// Whether output was cut.
     pub(super) const fn truncated(mut self, yes: bool) -> Self {
         self.truncated |= yes;

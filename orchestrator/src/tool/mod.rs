@@ -231,7 +231,7 @@ impl Toolbox {
         }
         let task = Task { toolbox: self, cancel };
         let args = Args(&call.args);
-        Outcome::Answer(match call.tool {
+        let answer = match call.tool {
             ToolName::ReadFile => read_file::run(&task, args).await,
             ToolName::ListFiles => list_files::run(&task, args).await,
             ToolName::Search => search::run(&task, args).await,
@@ -240,6 +240,13 @@ impl Toolbox {
             ToolName::RunTests => run_tests::run(&task).await,
             ToolName::Lint => lint::run(&task).await,
             ToolName::GitRead => git_read::run(&task, args).await,
+        };
+        // Where the workspace itself is gone, no other path would have helped.
+        Outcome::Answer(match self.workspace.problem() {
+            Some(problem) if answer.blames_arguments() => {
+                Answer::failed(FailureKind::Failed, problem)
+            }
+            _ => answer,
         })
     }
 }

@@ -343,11 +343,19 @@ async fn a_workspace_that_vanished_fails_calls_only() {
         ),
     ] {
         let result = ran(&tools, tool, args).await;
-        assert!(kind(&result).is_some(), "{tool:?}: {result:?}");
+        assert_eq!(kind(&result), Some(FailureKind::Failed), "{tool:?}: {result:?}");
     }
+    // Wrong arguments stay wrong.
+    let result = ran(&tools, ToolName::ReadFile, json!({"path": 3})).await;
+    assert_eq!(kind(&result), Some(FailureKind::InvalidArgs), "{result:?}");
     fs::create_dir(folder.root()).unwrap();
-    let result = shell(&tools, "true").await;
-    assert!(result.output.contains("was replaced"), "{result:?}");
+    for (tool, args) in
+        [(ToolName::Shell, json!({"command": "true"})), (ToolName::ReadFile, json!({"path": "a"}))]
+    {
+        let result = ran(&tools, tool, args).await;
+        assert_eq!(kind(&result), Some(FailureKind::Failed), "{tool:?}: {result:?}");
+        assert!(result.output.contains("was replaced"), "{result:?}");
+    }
 }
 
 // ---- list_files and search ---------------------------------------------------------------------------------

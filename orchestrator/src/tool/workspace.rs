@@ -168,14 +168,12 @@ impl Workspace {
     /// When it is gone or something else took its place.
     pub fn first(&self) -> Result<&Path, String> {
         let root = self.roots.first().ok_or_else(|| WorkspaceError::NoRoot.to_string())?;
-        let path = root.path.display();
-        let now = std::fs::symlink_metadata(&root.path)
-            .map_err(|error| format!("the workspace folder `{path}` is gone: {error}"))?;
-        if (now.dev(), now.ino()) == root.identity {
-            Ok(&root.path)
-        } else {
-            Err(format!("the workspace folder `{path}` was replaced while the task ran"))
-        }
+        root.still_there().map(|()| root.path.as_path())
+    }
+
+    /// Why a root is no longer the directory that was opened; none when all are.
+    pub fn problem(&self) -> Option<String> {
+        self.roots.iter().find_map(|root| root.still_there().err())
     }
 
     /// The place of a path: in the first root where it exists, else in the first root.
@@ -269,6 +267,18 @@ impl Workspace {
 }
 
 impl Root {
+    /// Whether its path still leads to it; else why not.
+    fn still_there(&self) -> Result<(), String> {
+        let path = self.path.display();
+        let now = std::fs::symlink_metadata(&self.path)
+            .map_err(|error| format!("the workspace folder `{path}` is gone: {error}"))?;
+        if (now.dev(), now.ino()) == self.identity {
+            Ok(())
+        } else {
+            Err(format!("the workspace folder `{path}` was replaced while the task ran"))
+        }
+    }
+
     fn open(path: &Path) -> Result<Self, WorkspaceError> {
         if !path.is_absolute() {
             return Err(WorkspaceError::Relative(path.display().to_string()));

@@ -12,12 +12,19 @@ use super::types::{
     InitializeParams, InitializeResult, JevPreviewParams, JevPreviewResult, JevTestResult, LOG,
     LogNotification, Method, ModelsListParams, ModelsListResult, ModelsTestParams,
     ModelsTestResult, PROTOCOL_VERSION, ProjectConfig, SECRETS_GET, SecretsGetParams,
-    SecretsGetResult, TASK_EVENT, TaskApproveParams, TaskCancelParams, TaskCancelResult,
+    SecretsGetResult, SemVer, TASK_EVENT, TaskApproveParams, TaskCancelParams, TaskCancelResult,
     TaskCreateResult, TaskEvent, TaskInput, TaskListResult, TaskRejectParams,
 };
 
 /// The largest integer both sides can hold.
 pub const MAX_INTEGER: i64 = (1 << 53) - 1;
+
+/// Codes of the errors that are answered.
+pub const ERROR_CODES: [i64; 9] =
+    [-32700, -32600, -32601, -32602, -32603, OTHER_VERSION, -32002, -32004, -32005];
+
+/// The code of the one error that has data.
+const OTHER_VERSION: i64 = -32001;
 
 /// The whole schema: `$defs`, and which of them each message uses.
 pub fn document() -> Value {
@@ -39,6 +46,24 @@ pub fn document() -> Value {
         CANCEL: reference::<CancelRequestParams>(&mut generator),
     });
     let files = json!({ ".desiide/project.json": reference::<ProjectConfig>(&mut generator) });
+    let error = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["code", "message"],
+        "properties": {
+            "code": { "enum": ERROR_CODES },
+            "message": { "type": "string", "minLength": 1 },
+            "data": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["serverVersion"],
+                "properties": { "serverVersion": reference::<SemVer>(&mut generator) },
+            },
+        },
+        "if": { "properties": { "code": { "const": OTHER_VERSION } } },
+        "then": { "required": ["data"] },
+        "else": { "properties": { "data": false } },
+    });
     let definitions = definitions(generator);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -47,6 +72,7 @@ pub fn document() -> Value {
         "methods": methods,
         "reverseMethods": reverse,
         "notifications": notifications,
+        "error": error,
         "files": files,
         "$defs": definitions,
     })

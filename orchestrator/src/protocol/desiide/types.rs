@@ -1458,6 +1458,7 @@ pub enum EventBody {
     /// The task fails; the final state follows.
     Error {
         /// The kind of a model's error, or the failure reason.
+        #[schemars(length(min = 1))]
         kind: String,
         /// For the person.
         message: String,
