@@ -68,7 +68,8 @@ pub trait Environ {
     /// Whether a shell option is on: the names of `set -o` and `shopt`
     /// (`noglob`, `extglob`, `nullglob`, `dotglob`, `globstar`, `nocaseglob`, `failglob`,
     /// `braceexpand`, `nounset`, ...); `zsh` says that it is that shell, in which what a parameter gives
-    /// is neither split nor a pattern and elements count from 1.
+    /// is neither split nor a pattern and elements count from 1; `within_text` that the command is one of a
+    /// substitution in a word that is not split.
     fn option(&self, name: &str) -> bool;
     /// Notes that a limit was reached while expanding.
     fn limit(&mut self, kind: LimitKind, span: Span);
@@ -711,8 +712,28 @@ impl<'e> Expander<'e> {
         blank || self.lookup("IFS") != Value::literal(" \t\n")
     }
 
+    /// Whether splitting makes words of known characters alone out of names that a search finds: there
+    /// may be none of these lines, or several, so that how often such a word stands there is not known.
+    fn scatters(&self, text: &Text) -> bool {
+        let found =
+            |piece: &Piece| matches!(piece, Piece::Unknown(Unknown::Found | Unknown::Listed));
+        if !text.pieces().iter().any(found) {
+            return false;
+        }
+        let split::Ifs::Known { characters, .. } = split::Ifs::new(self) else { return false };
+        // A line has a name in it.
+        let separates = |char: char| char != '\n' && characters.contains(&char);
+        text.pieces()
+            .iter()
+            .any(|piece| matches!(piece, Piece::Literal(own) if own.contains(separates)))
+    }
+
     /// Appends the value an expansion gave.
     fn value(&mut self, text: &Text, quoted: bool, out: &mut Vec<Run>) {
+        if !quoted && self.splits && self.scatters(text) {
+            out.push(Run::Unknown { cause: Unknown::Output, quoted });
+            return;
+        }
         for piece in text.pieces() {
             let size = match piece {
                 Piece::Literal(text) => text.len() + 8,
@@ -736,9 +757,21 @@ impl<'e> Expander<'e> {
         }
     }
 
+    /// Whether bash joins `$*` without quotes: in a substitution where nothing is split, without a
+    /// separator (seen with bash 5.2: `IFS=; x=$(ls $*)`).
+    fn joins_stars(&self) -> bool {
+        let none = |ifs: &split::Ifs| matches!(ifs, split::Ifs::Known { characters, .. } if characters.is_empty());
+        self.environ.option("within_text") && none(&split::Ifs::new(self))
+    }
+
     /// Appends the elements of a list, joined where it is one text.
     fn list(&mut self, list: &parameter::List, quoted: bool, out: &mut Vec<Run>) {
         let joined = if self.splits { list.star && quoted } else { true };
+        if self.splits && !quoted && list.star && list.items.len() > 1 && self.joins_stars() {
+            let cause = Unknown::NotModelled("`$*` without a separator in a substitution");
+            out.push(Run::Unknown { cause, quoted });
+            return;
+        }
         if !joined && quoted && list.items.is_empty() && list.open.is_none() {
             self.vanished = true;
         }

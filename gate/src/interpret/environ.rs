@@ -241,7 +241,11 @@ impl Environ for Runner<'_> {
 
     fn option(&self, name: &str) -> bool {
         // No name that a text can turn on.
-        if name == "zsh" { self.state.shell == Shell::Zsh } else { self.state.option(name) }
+        match name {
+            "zsh" => self.state.shell == Shell::Zsh,
+            "within_text" => self.texts > 0,
+            _ => self.state.option(name),
+        }
     }
 
     fn limit(&mut self, kind: LimitKind, span: Span) {
@@ -291,13 +295,17 @@ impl Runner<'_> {
 
     /// A word without splitting and pathname expansion.
     pub(super) fn word_text(&mut self, word: &Word, mode: Mode) -> Text {
+        self.texts += 1;
         let text = expand::text(word, self, mode);
+        self.texts -= 1;
         self.close(&text)
     }
 
     /// Expands a word where a pattern is meant, for the substitutions in it.
     pub(super) fn word_pattern(&mut self, word: &Word) {
+        self.texts += 1;
         let _ = expand::pattern(word, self);
+        self.texts -= 1;
     }
 
     /// The value of an arithmetic expression, where it is known.

@@ -166,6 +166,8 @@ struct Runner<'a> {
     inputs: Vec<Text>,
     /// Functions that are being called.
     calls: Vec<String>,
+    /// Words that are being expanded and not split, one inside the other.
+    texts: usize,
     /// Scripts of the texts that were read last.
     parsed: Vec<(Str, Dialect, Rc<Parsed>)>,
     /// Whether some command has run more than once, or may be doing so.
@@ -215,6 +217,7 @@ impl<'a> Runner<'a> {
             broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
+            texts: 0,
             parsed: Vec::new(),
             again: false,
             last: BTreeMap::new(),

@@ -390,7 +390,7 @@ impl Reader<'_> {
             simple.words.shrink_to_fit();
         }
         self.settle(&mut simple.words);
-        self.settle(&mut redirections);
+        self.settle_shared(&mut redirections);
         Some(Command { kind: CommandKind::Simple(simple), redirections, span })
     }
 
@@ -412,8 +412,8 @@ impl Reader<'_> {
     // Redirections.
 
     /// Reads every redirection that comes next.
-    pub(super) fn redirections(&mut self) -> Vec<Redirection> {
-        let mut redirections = Vec::new();
+    pub(super) fn redirections(&mut self) -> List<Redirection> {
+        let mut redirections = List::new();
         loop {
             self.blanks();
             let Some(redirection) = self.redirection() else { return redirections };

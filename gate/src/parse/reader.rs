@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::model::context::Limits;
 use crate::model::script::{self, Gap, GapCause, HereDocument, LimitKind, Script, Word};
 use crate::model::span::Span;
+use crate::model::value::List;
 
 use super::Dialect;
 use super::odd::is_odd;
@@ -621,6 +622,13 @@ impl<'t> Reader<'t> {
     pub(super) fn settle<T>(&self, list: &mut Vec<T>) {
         if self.text.len() > ROOMY {
             list.shrink_to_fit();
+        }
+    }
+
+    /// As [`Self::settle`], for lists that are shared.
+    pub(super) fn settle_shared<T: Clone>(&self, list: &mut List<T>) {
+        if self.text.len() > ROOMY && list.capacity() > list.len() {
+            *list = list.as_slice().into();
         }
     }
 
