@@ -95,6 +95,34 @@ fn the_scorecard_is_fresh() {
     );
 }
 
+/// What was seen of hooks in the release build.
+fn hooks() -> Result<String, String> {
+    let kept = |file: &str| -> Result<toml::Table, String> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+        text.parse().map_err(|error| format!("{file}: {error}"))
+    };
+    let (payloads, at_once) = (kept("hooks_payloads.toml")?, kept("hooks_at_once.toml")?);
+    let number = |table: &toml::Table, name: &str| {
+        table.get(name).and_then(toml::Value::as_integer).ok_or_else(|| format!("no `{name}`"))
+    };
+    let ms = |name: &str| Ok::<f64, String>(number(&at_once, name)? as f64 / 1000.0);
+    Ok(format!(
+        "\n## Hooks\n\nOf the release build. `RECORD=1 HOOK_PAYLOADS=100000 cargo test --release -p suite hooks` and \
+         `RECORD=1 HOOKS=2000 cargo test\n--release -p shellgate-cli hooks_at_once` keep these figures.\n\n\
+         - Changed payloads: {} for each of {} agents, every answer in the agent's form and none milder than it may be.\n\
+         - {} hook processes at once: each has its own whole line in the log; all ended after {:.1} s; the own time of\n  \
+         one, waiting for its turn included: half below {:.0} ms, 99 of 100 below {:.0} ms, the slowest {:.0} ms.\n",
+        number(&payloads, "each")?,
+        number(&payloads, "agents")?,
+        number(&at_once, "hooks")?,
+        ms("milliseconds")?,
+        ms("half_us")?,
+        ms("p99_us")?,
+        ms("most_us")?,
+    ))
+}
+
 fn scorecard() -> Result<String, String> {
     let gate = Gate::builtin();
     let cases = cases()?;
@@ -142,6 +170,7 @@ fn scorecard() -> Result<String, String> {
          `tests/service.toml`; [service.md](service.md) says more.\n\n",
     );
     text.push_str(&crate::protocol::report::measured());
+    text.push_str(&hooks()?);
     for folder in FOLDERS {
         let prefix = format!("{folder}/");
         let _ = write!(text, "\n## `{folder}`\n\n{HEAD}");

@@ -41,6 +41,10 @@ pub const MORE: &[(&str, Shape)] = &[
     ("patterns", |bytes| format!("rm {}", "*a".repeat(bytes / 2))),
     ("substitutions", |bytes| format!("echo {}", "$(ls) ".repeat(bytes / 6))),
     ("functions", |bytes| "f(){ ls; };f;".repeat(bytes / 13)),
+    ("functions_and_variables", |bytes| {
+        (0..bytes / 20).map(|number| format!("v{number}=1;f{number}(){{ a;}};")).collect()
+    }),
+    ("calls_of_one_function", |bytes| format!("f(){{ ls $1;}};{}", "f a;".repeat(bytes / 4))),
     ("chained_variables", |bytes| {
         (0..bytes / 12).map(|number| format!("a{}=$a{number};", number + 1)).collect()
     }),

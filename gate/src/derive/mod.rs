@@ -942,10 +942,13 @@ impl<'a> Deriver<'a> {
             _ => None,
         };
         let Some(find) = find else { return Vec::new() };
-        if find.reading.operands.is_empty() {
-            return vec![Text::literal(".")];
-        }
-        find.reading.operands.iter().take(LANDINGS).map(|operand| operand.text.clone()).collect()
+        // Its grammar tells them from the words of its expression.
+        let listed = find.reading.deeds.iter().filter_map(|deed| match &deed.object {
+            DeedObject::Path(path) if deed.kind == EffectKind::List => Some(path.clone()),
+            _ => None,
+        });
+        let starts: Vec<Text> = listed.take(LANDINGS).collect();
+        if starts.is_empty() { vec![Text::literal(".")] } else { starts }
     }
 
     /// The branches a name may mean for an invocation: itself, or for the current one that of the

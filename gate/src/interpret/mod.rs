@@ -84,6 +84,9 @@ pub fn run_script_into(
     runner.trace
 }
 
+/// Functions that wait for being called; the body of a further one is followed at once.
+const WAITING: usize = 64;
+
 /// Passes of a counting loop that are followed one by one.
 const COUNTED_PASSES: usize = 64;
 
@@ -906,45 +909,63 @@ impl<'a> Runner<'a> {
         });
         Rc::make_mut(&mut self.state.functions).insert(name.to_owned(), vec![Rc::clone(&function)]);
         self.state.settled(&state::Definition::Function(name.to_owned()));
-        self.defined.push(Defined {
+        let defined = Defined {
             function,
             name: name.to_owned(),
             state: self.state.clone(),
             frame: self.frame.clone(),
             calls: self.calls.clone(),
             site: self.site(body.span),
-        });
+        };
+        if self.defined.len() >= WAITING {
+            self.defined.retain(|own| !own.function.called.is_noted());
+        }
+        if self.defined.len() < WAITING {
+            self.defined.push(defined);
+        } else {
+            // Each that waits keeps the state it was made in.
+            self.follow_body(defined);
+        }
     }
 
     /// Follows functions that nothing in this text calls, the last one first, as it may call others.
     fn uncalled(&mut self) {
         while let Some(defined) = self.defined.pop() {
-            let Defined { function, name, state, frame, calls, site } = defined;
-            if function.called.is_noted() {
-                continue;
+            if !defined.function.called.is_noted() {
+                self.follow_body(defined);
             }
-            self.again = true;
-            let files = Rc::clone(&self.state.files);
-            self.state = state;
-            self.state.files = files;
-            self.frame = frame;
-            self.calls = calls;
-            self.source = function.source;
-            self.deeper(site.span, |runner| {
-                runner.isolated(|runner| {
-                    runner.state.positional = Rc::new((Vec::new(), true));
-                    runner.state.descriptors.clear();
-                    runner.state.hidden.push(BTreeMap::new());
-                    runner.calls.push(name);
-                    let outcome = runner.command(&function.body);
-                    runner.settle(&outcome);
-                });
-            });
-            self.flush(0, None);
             if self.exhausted {
                 break;
             }
         }
+    }
+
+    /// Follows the body of a function from where it was made, with any arguments.
+    fn follow_body(&mut self, defined: Defined) {
+        let Defined { function, name, state, frame, calls, site } = defined;
+        self.again = true;
+        let waiting = self.pending.len();
+        let outer = (
+            std::mem::replace(&mut self.state, state),
+            std::mem::replace(&mut self.frame, frame),
+            std::mem::replace(&mut self.calls, calls),
+            std::mem::replace(&mut self.source, function.source),
+        );
+        self.state.files = Rc::clone(&outer.0.files);
+        self.deeper(site.span, |runner| {
+            runner.isolated(|runner| {
+                runner.state.positional = Rc::new((Vec::new(), true));
+                runner.state.descriptors.clear();
+                runner.state.hidden.push(BTreeMap::new());
+                runner.calls.push(name);
+                let outcome = runner.command(&function.body);
+                runner.settle(&outcome);
+            });
+        });
+        self.flush(waiting, None);
+        let files = Rc::clone(&self.state.files);
+        (self.state, self.frame, self.calls, self.source) = outer;
+        self.state.files = files;
     }
 
     /// Calls a function of this text.

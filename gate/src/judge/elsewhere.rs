@@ -74,7 +74,8 @@ fn reads_otherwise(text: &str) -> bool {
 
 /// Whether zsh may give other values to its commands.
 fn runs_otherwise(text: &str) -> bool {
-    let shares = text.contains('|') && text.contains(['<', '>']) || text.matches('>').count() > 1;
+    let redirections = text.bytes().filter(|byte| matches!(byte, b'<' | b'>')).count();
+    let shares = redirections > usize::from(!text.contains('|'));
     let elements = text.contains("=(") && text.contains('[');
     let whole = text.contains('$') && text.contains("-c");
     shares || elements || whole || tied(text) || echoes_escapes(text)
