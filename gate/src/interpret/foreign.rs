@@ -164,26 +164,9 @@ impl Look<'_> {
     /// other (MULTIOS).
     fn shared(&mut self, command: &Command, feeds: bool, fed: bool) {
         let (mut outs, mut ins) = (usize::from(feeds), usize::from(fed));
-        for redirection in &command.redirections {
-            let number = match &redirection.descriptor {
-                Some(Descriptor::Number(number)) => Some(*number),
-                Some(Descriptor::Variable(_)) => continue,
-                None => None,
-            };
-            let reads = matches!(
-                redirection.operator,
-                Operator::Input
-                    | Operator::ReadWrite
-                    | Operator::HereDocument
-                    | Operator::HereDocumentTabs
-                    | Operator::HereString
-                    | Operator::DuplicateInput
-            );
-            match (reads, number.unwrap_or(u32::from(!reads))) {
-                (_, 0) => ins += 1,
-                (_, 1) => outs += 1,
-                _ => {}
-            }
+        for number in command.redirections.iter().filter_map(Redirection::number) {
+            ins += usize::from(number == 0);
+            outs += usize::from(number == 1);
         }
         if outs > 1 || ins > 1 {
             self.note("two redirections of one descriptor", command.span);

@@ -6,7 +6,7 @@
 
 use crate::model::context::Shell;
 use crate::model::script::{
-    Assignment, AssignmentValue, Command, CommandKind, Descriptor, Part, Pipeline, Redirection,
+    Assignment, AssignmentValue, Command, CommandKind, Part, Pipeline, Redirection,
     RedirectionOperator as Operator, RedirectionTarget, Script, SimpleCommand, Subscript, Word,
 };
 use crate::model::trace::Trace;
@@ -133,21 +133,7 @@ impl Look<'_> {
     fn shared(&mut self, redirections: &[Redirection]) {
         let (fed, feeds) = self.piped;
         let (mut ins, mut outs) = (usize::from(fed), usize::from(feeds));
-        for redirection in redirections {
-            let reads = matches!(
-                redirection.operator,
-                Operator::Input
-                    | Operator::ReadWrite
-                    | Operator::HereDocument
-                    | Operator::HereDocumentTabs
-                    | Operator::HereString
-                    | Operator::DuplicateInput
-            );
-            let number = match &redirection.descriptor {
-                Some(Descriptor::Number(number)) => *number,
-                Some(Descriptor::Variable(_)) => continue,
-                None => u32::from(!reads),
-            };
+        for number in redirections.iter().filter_map(Redirection::number) {
             ins += usize::from(number == 0);
             outs += usize::from(number == 1);
         }

@@ -237,6 +237,30 @@ pub struct Redirection {
     pub span: Span,
 }
 
+impl Redirection {
+    /// Whether it is a descriptor for reading where the text does not say which.
+    pub const fn reads(&self) -> bool {
+        matches!(
+            self.operator,
+            RedirectionOperator::Input
+                | RedirectionOperator::ReadWrite
+                | RedirectionOperator::HereDocument
+                | RedirectionOperator::HereDocumentTabs
+                | RedirectionOperator::HereString
+                | RedirectionOperator::DuplicateInput
+        )
+    }
+
+    /// The number of its descriptor; none for one that the shell chooses (`{name}>file`).
+    pub fn number(&self) -> Option<u32> {
+        match &self.descriptor {
+            Some(Descriptor::Number(number)) => Some(*number),
+            Some(Descriptor::Variable(_)) => None,
+            None => Some(u32::from(!self.reads())),
+        }
+    }
+}
+
 /// What names the descriptor of a redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descriptor {
