@@ -704,12 +704,15 @@ impl Runner<'_> {
             let carried = script(code, CodePlace::Option, call.site);
             self.follow_here(carried, call);
         }
-        let name = arguments
-            .operands
-            .first()
-            .and_then(|(_, field)| field.exact())
-            .unwrap_or("MAPFILE")
-            .to_owned();
+        let operand = arguments.operands.first().map(|(_, field)| *field);
+        if let Some(operand) = operand.filter(|operand| operand.exact().is_none()) {
+            // Any array may get the lines, and one of integers evaluates them.
+            self.name_operand(&operand.text, operand.site.span);
+            let lines =
+                self.stdin().text().cloned().unwrap_or_else(|| Text::unknown(Unknown::Input));
+            self.value_code(lines, operand.site.span);
+        }
+        let name = operand.and_then(Field::exact).unwrap_or("MAPFILE").to_owned();
         let keeps = !arguments.has('t');
         let descriptor = arguments
             .value('u')

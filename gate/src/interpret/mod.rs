@@ -11,6 +11,7 @@ mod environ;
 mod flow;
 mod foreign;
 mod producer;
+mod recursion;
 mod simple;
 mod state;
 mod variable;
@@ -169,6 +170,8 @@ struct Runner<'a> {
     inputs: Vec<Text>,
     /// Functions that are being called.
     calls: Vec<String>,
+    /// Calls of functions that are open.
+    entered: Vec<recursion::Entered>,
     /// Words that are being expanded and not split, one inside the other.
     texts: usize,
     /// Scripts of the texts that were read last.
@@ -220,6 +223,7 @@ impl<'a> Runner<'a> {
             broken: BTreeSet::new(),
             inputs: Vec::new(),
             calls: Vec::new(),
+            entered: Vec::new(),
             texts: 0,
             parsed: Vec::new(),
             again: false,
@@ -951,6 +955,7 @@ impl<'a> Runner<'a> {
             std::mem::replace(&mut self.calls, calls),
             std::mem::replace(&mut self.source, function.source),
         );
+        let entered = std::mem::take(&mut self.entered);
         self.state.files = Rc::clone(&outer.0.files);
         self.deeper(site.span, |runner| {
             runner.isolated(|runner| {
@@ -965,6 +970,7 @@ impl<'a> Runner<'a> {
         self.flush(waiting, None);
         let files = Rc::clone(&self.state.files);
         (self.state, self.frame, self.calls, self.source) = outer;
+        self.entered = entered;
         self.state.files = files;
     }
 
@@ -978,12 +984,12 @@ impl<'a> Runner<'a> {
         if !inside && self.is_bomb(name) && !self.trace.bombs.contains(&site) {
             self.trace.bombs.push(site);
         }
-        // A function that calls itself has been followed once; what it changes is not known.
-        if self.calls.iter().filter(|call| *call == name).count() >= 2 {
+        let Some((positional, open)) =
+            self.enter_function(name, carry::positional(arguments), span)
+        else {
             self.emit(1, &Text::unknown(Unknown::Output));
             return Outcome::default();
-        }
-        let (positional, open) = carry::positional(arguments);
+        };
         let outer = self.escaped.take();
         let before = self.state.clone();
         let mut joined: Option<State> = None;
@@ -1016,6 +1022,7 @@ impl<'a> Runner<'a> {
         if let Some(joined) = joined {
             self.state = joined;
         }
+        self.end_function();
         self.escaped = outer;
         Outcome { status, ..Outcome::default() }
     }
