@@ -698,7 +698,7 @@ pub(super) fn first_of(field: &Field) -> Text {
 }
 
 /// Operands of a declaration utility behind `command` or `builtin`.
-fn shift_arrays(call: &Call) -> Vec<(usize, super::simple::Ready)> {
+fn shift_arrays(call: &Call) -> Vec<(usize, super::assign::Ready)> {
     call.arrays.iter().map(|(index, ready)| (index.saturating_sub(1), ready.clone())).collect()
 }
 

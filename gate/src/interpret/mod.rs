@@ -4,33 +4,40 @@
 //! expand, resolve. Never: judges, touches the machine, or recurses without counting a step and a
 //! level of depth.
 
+mod assign;
 mod bomb;
 mod builtin;
 mod carry;
+mod compound;
+mod declare;
 mod environ;
 mod flow;
 mod foreign;
+mod function;
+mod input;
+mod output;
 mod producer;
 mod recursion;
 mod simple;
 mod state;
+mod used;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::expand::Mode;
 use crate::model::context::{Context, Limits, Shell};
 use crate::model::script::{
-    AndOr, AndOrList, CaseEnd, Command, CommandKind, Condition, Gap, GapCause, Item, LimitKind,
-    Parsed, Part, Pipeline, Script, Word,
+    AndOr, AndOrList, CaseEnd, Command, CommandKind, Gap, GapCause, Item, LimitKind, Parsed, Part,
+    Pipeline, Script,
 };
 use crate::model::span::{Site, SourceId, Span};
 use crate::model::trace::{Source, Trace};
 use crate::model::utility::{CarryScope, Catalog};
-use crate::model::value::{Arity, Field, List, Str, Text, Unknown, Value};
+use crate::model::value::{List, Str, Text, Unknown, Value};
 use crate::parse::{Dialect, parse_in};
+use function::Defined;
 use state::{State, Target};
 
 /// Parses a command and follows it; the first source of the trace is the command.
@@ -85,12 +92,6 @@ pub fn run_script_into(
     runner.trace
 }
 
-/// Functions that wait for being called; the body of a further one is followed at once.
-const WAITING: usize = 64;
-
-/// Passes of a counting loop that are followed one by one.
-const COUNTED_PASSES: usize = 64;
-
 /// What is known when a command is done. The runner's state is the one after success.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
@@ -114,18 +115,6 @@ struct Frame {
     via: List<Str>,
     carrier: Option<usize>,
     scope: CarryScope,
-}
-
-/// A function where it is defined. Its body counts even if it is never called, and then with any
-/// arguments.
-#[derive(Clone, Debug)]
-struct Defined {
-    function: Rc<state::Function>,
-    name: String,
-    state: State,
-    frame: Frame,
-    calls: Vec<String>,
-    site: Site,
 }
 
 /// A text that `trap` keeps.
@@ -657,415 +646,5 @@ impl<'a> Runner<'a> {
     /// Puts the descriptors of an outer command back, in the state of failure too.
     fn restore_descriptors(&mut self, saved: state::Descriptors) {
         self.state.descriptors = saved;
-    }
-
-    fn branches(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) -> Outcome {
-        self.step(self.state.variables.len() / 64, Span::default());
-        let mut joined: Option<State> = None;
-        let mut leaves = true;
-        let mut add = |runner: &Self, outcome: &Outcome| {
-            if outcome.leaves {
-                return;
-            }
-            leaves = false;
-            joined = Some(match joined.take() {
-                Some(other) => other.join(&runner.state),
-                None => runner.state.clone(),
-            });
-        };
-        for (condition, body) in arms {
-            let outcome = self.script(condition);
-            let failed = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
-            let outcome = self.script(body);
-            self.settle(&outcome);
-            add(self, &outcome);
-            self.state = failed;
-        }
-        match otherwise {
-            Some(body) => {
-                let outcome = self.script(body);
-                self.settle(&outcome);
-                add(self, &outcome);
-            }
-            None => add(self, &Outcome::default()),
-        }
-        if let Some(joined) = joined {
-            self.state = joined;
-        }
-        Outcome { leaves, ..Outcome::default() }
-    }
-
-    /// `while`, `until` and the arithmetic `for`.
-    fn repeat(
-        &mut self,
-        until: bool,
-        mut condition: impl FnMut(&mut Self) -> Outcome,
-        update: Option<&Word>,
-        body: &Script,
-    ) -> Outcome {
-        let outer = self.escaped.take();
-        let mut ends: Option<State> = None;
-        let mut doubtful = 0;
-        let mut passes = 0usize;
-        loop {
-            let before = self.state.clone();
-            let left = self.unread();
-            let mut outcome = condition(self);
-            if until {
-                outcome.status = outcome.status.map(|status| !status);
-                if let Some(failed) = outcome.failed.take() {
-                    let success = std::mem::replace(&mut self.state, *failed);
-                    outcome.failed = Some(Box::new(success));
-                }
-            }
-            let consumed = self.unread() < left;
-            let end = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
-            // A list that reads a known text to its end is followed line by line, and a counting
-            // loop pass by pass; any other list is taken to go either way.
-            let counts = consumed || (update.is_some() && passes < COUNTED_PASSES);
-            let counted = counts && outcome.status == Some(true);
-            if outcome.status != Some(true) || !counted {
-                ends = Some(match ends.take() {
-                    Some(other) => other.join(&end),
-                    None => end,
-                });
-            }
-            if outcome.status == Some(false) && passes > 0 {
-                break;
-            }
-            let outcome_of_body = self.script(body);
-            self.settle(&outcome_of_body);
-            if let Some(update) = update {
-                self.arithmetic(update);
-            }
-            passes += 1;
-            self.again = true;
-            if self.exhausted || outcome.status == Some(false) {
-                break;
-            }
-            if !counted {
-                doubtful += 1;
-                self.join(&before);
-                if doubtful >= 2 || self.state == before {
-                    break;
-                }
-                self.state.widen_from(&before);
-            }
-        }
-        if let Some(ends) = ends {
-            self.join(&ends);
-        }
-        if let Some(escaped) = self.escaped.take() {
-            self.join(&escaped);
-        }
-        self.escaped = outer;
-        Outcome::default()
-    }
-
-    /// Bytes and pieces that standard input still holds, where it is known.
-    fn unread(&self) -> usize {
-        match self.state.descriptor(0) {
-            Target::Input(index) => self.inputs.get(index).map_or(0, |text| {
-                text.pieces().len() + text.pieces().iter().map(flow::piece_bytes).sum::<usize>()
-            }),
-            _ => 0,
-        }
-    }
-
-    /// `for` and `select` over words.
-    fn each(
-        &mut self,
-        select: bool,
-        name: &str,
-        words: Option<&[Word]>,
-        body: &Script,
-        span: Span,
-    ) -> Outcome {
-        let fields: Vec<Field> = if let Some(words) = words {
-            let mut fields = Vec::new();
-            for word in words {
-                let room = self.limits.fields.saturating_sub(fields.len());
-                let more = self.word_fields(word);
-                if more.len() > room {
-                    self.gap(GapCause::Limit(LimitKind::Fields), span);
-                }
-                fields.extend(more.into_iter().take(room));
-            }
-            fields
-        } else {
-            let site = self.site(span);
-            let (texts, open) = (*self.state.positional).clone();
-            let mut fields: Vec<Field> =
-                texts.into_iter().map(|text| Field { text, site, ..Field::default() }).collect();
-            if open {
-                let text = Text::unknown(Unknown::Parameter("@".into()));
-                fields.push(Field { text, arity: Arity::Many, site, quoted: false });
-            }
-            fields
-        };
-        let outer = self.escaped.take();
-        if fields.is_empty() {
-            // Nothing would run; the body counts all the same.
-            self.isolated(|runner| {
-                let outcome = runner.script(body);
-                runner.settle(&outcome);
-            });
-        }
-        let mut seen: Option<State> = None;
-        let certain = !select && fields.iter().any(|field| field.arity == Arity::One);
-        if !certain {
-            seen = Some(self.state.clone());
-        }
-        for field in &fields {
-            if self.exhausted {
-                break;
-            }
-            self.assign_text(name, None, field.text.clone(), false, field.site);
-            let outcome = self.script(body);
-            self.settle(&outcome);
-            self.again = true;
-            if select || self.escaped.is_some() || field.arity == Arity::Many {
-                let state = self.state.clone();
-                seen = Some(match seen.take() {
-                    Some(other) => other.join(&state),
-                    None => state,
-                });
-            }
-            if field.arity == Arity::Many && fields.len() == 1 && !self.exhausted {
-                // A second pass sees what the first one left behind.
-                let outcome = self.script(body);
-                self.settle(&outcome);
-            }
-        }
-        if let Some(seen) = seen {
-            self.join(&seen);
-        }
-        if let Some(escaped) = self.escaped.take() {
-            self.join(&escaped);
-        }
-        self.escaped = outer;
-        Outcome::default()
-    }
-
-    /// `[[ ... ]]`: words are expanded, and some operators evaluate them once more.
-    fn condition(&mut self, condition: &Condition) {
-        if !self.step(1, Span::default()) {
-            return;
-        }
-        match condition {
-            Condition::Word(word) => {
-                let _ = self.word_text(word, Mode::Conditional);
-            }
-            Condition::Unary(operator, word) => {
-                let text = self.word_text(word, Mode::Conditional);
-                if operator == "-v" {
-                    self.name_operand(&text, word.span);
-                }
-            }
-            Condition::Binary(left, operator, right) => {
-                let first = self.word_text(left, Mode::Conditional);
-                if matches!(operator.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
-                    let second = self.word_text(right, Mode::Conditional);
-                    self.number_operand(&first, left.span);
-                    self.number_operand(&second, right.span);
-                } else {
-                    self.word_pattern(right);
-                }
-            }
-            Condition::Not(inner) => {
-                self.deeper(Span::default(), |runner| runner.condition(inner));
-            }
-            Condition::And(left, right) | Condition::Or(left, right) => {
-                self.deeper(Span::default(), |runner| {
-                    runner.condition(left);
-                    runner.condition(right);
-                });
-            }
-        }
-    }
-
-    /// `((` that is no expression is two subshells to other shells, and to bash where the brackets
-    /// do not close together: a text that begins with the name of a program is followed too.
-    fn nested_subshells(&mut self, expression: &Word) {
-        let Some(source) = self.trace.sources.get(self.source.0 as usize) else { return };
-        let text = expression.span.of(&source.text).trim_start_matches(['(', ' ', '\t']);
-        let text = text.trim_end_matches([')', ' ', '\t']);
-        let names_program = text
-            .split_once([' ', '\t'])
-            .is_some_and(|(first, _)| self.catalog.find(first).is_some());
-        if names_program {
-            let text = text.to_owned();
-            let site = self.site(expression.span);
-            self.isolated(|runner| {
-                let outcome = runner.source_text(&text, site);
-                runner.settle(&outcome);
-            });
-        }
-    }
-
-    /// Defines a function. Its body is followed where it is called, or at the end where it never is.
-    fn define(&mut self, name: &str, body: &Arc<Command>) {
-        let function = Rc::new(state::Function {
-            body: Arc::clone(body),
-            source: self.source,
-            exported: self.state.option("allexport"),
-            called: state::Called::default(),
-        });
-        Rc::make_mut(&mut self.state.functions).insert(name.to_owned(), vec![Rc::clone(&function)]);
-        self.state.settled(&state::Definition::Function(name.to_owned()));
-        let defined = Defined {
-            function,
-            name: name.to_owned(),
-            state: self.state.clone(),
-            frame: self.frame.clone(),
-            calls: self.calls.clone(),
-            site: self.site(body.span),
-        };
-        if self.defined.len() >= WAITING {
-            self.defined.retain(|own| !own.function.called.is_noted());
-        }
-        if self.defined.len() < WAITING {
-            self.defined.push(defined);
-        } else {
-            // Each that waits keeps the state it was made in.
-            self.follow_body(defined);
-        }
-    }
-
-    /// Follows functions that nothing in this text calls, the last one first, as it may call others.
-    fn uncalled(&mut self) {
-        while let Some(defined) = self.defined.pop() {
-            if !defined.function.called.is_noted() {
-                self.follow_body(defined);
-            }
-            if self.exhausted {
-                break;
-            }
-        }
-    }
-
-    /// Follows the body of a function from where it was made, with any arguments.
-    fn follow_body(&mut self, defined: Defined) {
-        let Defined { function, name, state, frame, calls, site } = defined;
-        self.again = true;
-        let waiting = self.pending.len();
-        let outer = (
-            std::mem::replace(&mut self.state, state),
-            std::mem::replace(&mut self.frame, frame),
-            std::mem::replace(&mut self.calls, calls),
-            std::mem::replace(&mut self.source, function.source),
-        );
-        let entered = std::mem::take(&mut self.entered);
-        self.state.files = Rc::clone(&outer.0.files);
-        self.deeper(site.span, |runner| {
-            runner.isolated(|runner| {
-                runner.state.positional = Rc::new((Vec::new(), true));
-                runner.state.descriptors.clear();
-                runner.state.hidden.push(BTreeMap::new());
-                runner.calls.push(name);
-                let outcome = runner.command(&function.body);
-                runner.settle(&outcome);
-            });
-        });
-        self.flush(waiting, None);
-        let files = Rc::clone(&self.state.files);
-        (self.state, self.frame, self.calls, self.source) = outer;
-        self.entered = entered;
-        self.state.files = files;
-    }
-
-    /// Calls a function of this text.
-    fn call(&mut self, name: &str, arguments: &[Field], span: Span) -> Outcome {
-        let Some(bodies) = self.state.functions.get(name).cloned() else {
-            return Outcome::default();
-        };
-        let site = self.site(span);
-        let inside = self.calls.iter().any(|call| call == name);
-        if !inside && self.is_bomb(name) && !self.trace.bombs.contains(&site) {
-            self.trace.bombs.push(site);
-        }
-        let Some((positional, open)) =
-            self.enter_function(name, carry::positional(arguments), span)
-        else {
-            self.emit(1, &Text::unknown(Unknown::Output));
-            return Outcome::default();
-        };
-        let outer = self.escaped.take();
-        let before = self.state.clone();
-        let mut joined: Option<State> = None;
-        let mut status = None;
-        self.again = true;
-        for function in &bodies {
-            function.called.note();
-            self.state = before.clone();
-            self.state.positional = Rc::new((positional.clone(), open));
-            self.state.hidden.push(BTreeMap::new());
-            self.calls.push(name.to_owned());
-            let source = std::mem::replace(&mut self.source, function.source);
-            let outcome = self.command(&function.body);
-            self.settle(&outcome);
-            if bodies.len() == 1 && !outcome.leaves {
-                status = outcome.status;
-            }
-            self.source = source;
-            self.calls.pop();
-            if let Some(escaped) = self.escaped.take() {
-                self.join(&escaped);
-            }
-            self.leave_function(&before);
-            let state = self.state.clone();
-            joined = Some(match joined.take() {
-                Some(other) => other.join(&state),
-                None => state,
-            });
-        }
-        if let Some(joined) = joined {
-            self.state = joined;
-        }
-        self.end_function();
-        self.escaped = outer;
-        Outcome { status, ..Outcome::default() }
-    }
-
-    /// Local variables end, positional parameters come back.
-    fn leave_function(&mut self, before: &State) {
-        if let Some(hidden) = self.state.hidden.pop()
-            && !hidden.is_empty()
-        {
-            let variables = self.state.variables_mut();
-            for (name, old) in hidden {
-                match old {
-                    Some(variable) => {
-                        variables.insert(Str::from(name), variable);
-                    }
-                    None => {
-                        variables.remove(name.as_str());
-                    }
-                }
-            }
-        }
-        self.state.positional = Rc::clone(&before.positional);
-        self.state.hidden.truncate(before.hidden.len());
-    }
-
-    /// Whether a function keeps starting two or more copies of itself.
-    fn is_bomb(&mut self, name: &str) -> bool {
-        let functions = &self.state.functions;
-        if !matches!(&self.counted, Some((counted, _)) if Rc::ptr_eq(counted, functions)) {
-            self.counted = None;
-        }
-        let (functions, known) =
-            self.counted.get_or_insert_with(|| (Rc::clone(functions), BTreeMap::new()));
-        if let Some(known) = known.get(name) {
-            return *known;
-        }
-        let bodies = functions.get(name).map_or(&[][..], Vec::as_slice);
-        let is_bomb = bodies.iter().any(|function| {
-            let mut count = bomb::Count::new(name, functions);
-            count.command(&function.body, false, 1, 0);
-            count.is_bomb()
-        });
-        known.insert(name.to_owned(), is_bomb);
-        is_bomb
     }
 }
