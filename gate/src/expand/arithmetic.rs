@@ -10,7 +10,7 @@ use crate::model::span::Span;
 use crate::model::value::{Piece, Text, Unknown, Value};
 
 /// Levels of brackets, operators and values inside each other.
-const DEPTH: usize = 64;
+pub(super) const DEPTH: usize = 64;
 
 /// The value as a text.
 pub(super) fn result(number: Option<i64>) -> Text {

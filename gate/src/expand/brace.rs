@@ -8,12 +8,12 @@ use crate::model::script::{Operation, Part, Word};
 use crate::model::span::Span;
 
 /// Levels of braces inside each other.
-const DEPTH: usize = 64;
+pub(super) const DEPTH: usize = 64;
 /// Nodes that may be walked to make the alternatives of a word.
 const NODES: usize = 1 << 18;
 
 /// Units that may be looked at in search of closing braces.
-const WORK: usize = 1 << 22;
+pub(super) const WORK: usize = 1 << 22;
 
 /// The alternatives of a word.
 pub(super) struct Expanded<'w> {

@@ -296,7 +296,7 @@ fn names(expression: &[&Field]) -> Vec<Text> {
 }
 
 /// A pattern of `-name` with its signs as pieces; none where it is not known or has brackets.
-fn pattern(word: &Field) -> Option<Text> {
+pub(super) fn pattern(word: &Field) -> Option<Text> {
     let text = word.exact()?;
     if text.contains(['[', '\\', '/']) || text.is_empty() {
         return None;
