@@ -440,6 +440,7 @@ fn spelled(path: &[Part<'_>], root: &[Pattern<'_>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::context::Context;
     use crate::model::value::Glob;
 
     fn text(shown: &str) -> Text {

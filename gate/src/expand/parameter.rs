@@ -203,6 +203,12 @@ fn subject(expander: &mut Expander, name: &str, subscript: Option<&Subscript>) -
     }
     let value = expander.lookup(name);
     match subscript {
+        // In zsh the name of an array is all of it (zshparam(1), "Array Parameters").
+        None if matches!(value, Value::Indexed { .. } | Value::Associative { .. })
+            && expander.environ.option("zsh") =>
+        {
+            Subject::List(elements(&value, true))
+        }
         None => Subject::One {
             state: element(&value, &first_key(&value)),
             place: Some((name.into(), None)),

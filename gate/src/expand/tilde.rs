@@ -131,13 +131,18 @@ fn prefix<'t>(
         _ if name.strip_prefix(['+', '-']).unwrap_or(name).bytes().all(|b| b.is_ascii_digit()) => {
             Text::unknown(Unknown::NotModelled("the directory stack"))
         }
-        user if user.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$')) => {
-            expander.environ.home(Some(user))
-        }
+        user if is_user(user) => expander.environ.home(Some(user)),
         _ => return None,
     };
     expander.value(&directory, true, out);
     after.get(name.len()..)
+}
+
+/// Whether a user may have this name (POSIX.1-2024 XBD 3.413: letters, digits, `.`, `_`, `-`; useradd(8) lets
+/// it end in `$`). The names of directories are none.
+fn is_user(name: &str) -> bool {
+    let characters = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$');
+    !matches!(name, "." | "..") && name.chars().all(characters)
 }
 
 fn variable(expander: &Expander, name: &str) -> Option<Text> {

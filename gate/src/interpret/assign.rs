@@ -16,6 +16,7 @@ use smallvec::smallvec;
 
 /// Pieces and bytes of a text that costs no step to assign.
 const PLAIN_PIECES: usize = 64;
+const PLAIN_BYTES: usize = 255;
 
 /// Elements of an array whose copying costs a step.
 const STEP_ELEMENTS: usize = 16;
@@ -317,12 +318,13 @@ impl Runner<'_> {
             }
             (None, _) => Value::Scalar(text),
             (Some(key), Some(Value::Associative { mut elements, mut open })) => {
-                match key.exact() {
-                    Some(key) => {
-                        let slot = elements.entry(key.to_owned()).or_default();
-                        *slot = if append { add(std::mem::take(slot), &text) } else { text };
-                    }
-                    None => open = true,
+                if let Some(key) = key.exact() {
+                    let slot = elements.entry(key.to_owned()).or_default();
+                    *slot = if append { add(std::mem::take(slot), &text) } else { text };
+                } else {
+                    // Any element may be the one that changes.
+                    elements.clear();
+                    open = true;
                 }
                 Value::Associative { elements, open }
             }
@@ -338,7 +340,11 @@ impl Runner<'_> {
                         let slot = elements.entry(index).or_default();
                         *slot = if append { add(std::mem::take(slot), &text) } else { text };
                     }
-                    _ => open = true,
+                    Some(_) => open = true,
+                    None => {
+                        elements.clear();
+                        open = true;
+                    }
                 }
                 Value::Indexed { elements, open }
             }
@@ -428,5 +434,3 @@ fn number(text: &Text) -> Option<i64> {
     }
     text.exact()?.parse().ok()
 }
-
-pub(super) const PLAIN_BYTES: usize = 255;

@@ -519,6 +519,17 @@ impl Runner<'_> {
     fn completion(&mut self, name: &str, index: usize, call: &Call) {
         let arguments =
             Arguments::read(&call.fields, if name == "bind" { "fmqurx" } else { "oACFGWPSX" });
+        if let Some(function) = arguments.value('F').filter(|_| name != "bind") {
+            // It is called with the command, the word and the one before it (Bash manual 8.6).
+            let field = |text| Field { text, site: call.site, ..Field::default() };
+            let unknown = || Text::unknown(Unknown::Input);
+            let mut fields: List<Field> = [field(function)].into();
+            fields.extend((0..3).map(|_| field(unknown())));
+            let calls = Call { fields, arrays: Vec::new(), prefix: List::new(), ..call.clone() };
+            self.isolated(|runner| {
+                runner.call_fields(&calls);
+            });
+        }
         let letters = if name == "bind" { "x" } else { "CW" };
         for letter in letters.chars() {
             let Some(text) = arguments.value(letter) else { continue };

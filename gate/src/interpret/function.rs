@@ -4,13 +4,17 @@ use super::state::{self, State};
 use super::{Frame, Outcome, Runner, bomb, carry};
 use crate::model::script::Command;
 use crate::model::span::{Site, Span};
-use crate::model::value::{Field, Str, Text, Unknown};
+use crate::model::value::{Field, Text, Unknown};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Functions that wait for being called; the body of a further one is followed at once.
 const WAITING: usize = 64;
+
+/// Functions that shells call by themselves, with words that are not known here (Bash manual 3.7.2;
+/// zshmisc(1), "Hook Functions").
+const CALLED_BY_SHELL: &[&str] = &["command_not_found_handle", "command_not_found_handler"];
 
 /// A function where it is defined. Its body counts even if it is never called, and then with any
 /// arguments.
@@ -118,7 +122,9 @@ impl Runner<'_> {
         let mut status = None;
         self.again = true;
         for function in &bodies {
-            function.called.note();
+            if !CALLED_BY_SHELL.contains(&name) {
+                function.called.note();
+            }
             self.state = before.clone();
             self.state.positional = Rc::new((positional.clone(), open));
             self.state.hidden.push(BTreeMap::new());
@@ -151,20 +157,8 @@ impl Runner<'_> {
 
     /// Local variables end, positional parameters come back.
     fn leave_function(&mut self, before: &State) {
-        if let Some(hidden) = self.state.hidden.pop()
-            && !hidden.is_empty()
-        {
-            let variables = self.state.variables_mut();
-            for (name, old) in hidden {
-                match old {
-                    Some(variable) => {
-                        variables.insert(Str::from(name), variable);
-                    }
-                    None => {
-                        variables.remove(name.as_str());
-                    }
-                }
-            }
+        for (name, old) in self.state.hidden.pop().unwrap_or_default() {
+            self.state.restore(&name, old);
         }
         self.state.positional = Rc::clone(&before.positional);
         self.state.hidden.truncate(before.hidden.len());

@@ -6,6 +6,7 @@ use super::flow::{append, scalar};
 use super::simple::{Call, is_name};
 use super::{Outcome, Runner};
 use crate::model::fact::CodePlace;
+use crate::model::span::Site;
 use crate::model::value::{Field, Piece, Text, Unknown, Value};
 use std::collections::BTreeMap;
 
@@ -52,7 +53,7 @@ impl Runner<'_> {
             .unwrap_or_else(|| Text::literal(" \t\n"));
         let separators = separators.exact().map(str::to_owned);
         if let Some(array) = arguments.value('a') {
-            let Some(name) = array.exact() else { return Outcome::default() };
+            let name = self.array_name(&array, &line, call.site);
             let (elements, open) = match (line.exact(), &separators) {
                 (Some(line), Some(separators)) => {
                     let parts = split(line, separators, usize::MAX);
@@ -61,7 +62,9 @@ impl Runner<'_> {
                 }
                 _ => ([(0, Text::unknown(taint_of_input(&line)))].into(), true),
             };
-            self.assign_value(name, Value::Indexed { elements, open }, call.site);
+            if let Some(name) = name {
+                self.assign_value(name, Value::Indexed { elements, open }, call.site);
+            }
             return Outcome { status, ..Outcome::default() };
         }
         let mut names: Vec<Text> =
@@ -101,19 +104,17 @@ impl Runner<'_> {
 
     pub(super) fn mapfile(&mut self, call: &Call, follows: bool) {
         let arguments = Arguments::read(&call.fields, "dnOsuCc");
-        if let Some(code) = arguments.value('C').filter(|_| !follows) {
+        if let Some(mut code) = arguments.value('C').filter(|_| !follows) {
+            // The index and the line follow as words.
+            code.push_str(" ");
+            code.push(Piece::Unknown(Unknown::Input));
             let carried = script(code, CodePlace::Option, call.site);
             self.follow_here(carried, call);
         }
         let operand = arguments.operands.first().map(|(_, field)| *field);
-        if let Some(operand) = operand.filter(|operand| operand.exact().is_none()) {
-            // Any array may get the lines, and one of integers evaluates them.
-            self.name_operand(&operand.text, operand.site.span);
-            let lines =
-                self.stdin().text().cloned().unwrap_or_else(|| Text::unknown(Unknown::Input));
-            self.value_code(lines, operand.site.span);
-        }
-        let name = operand.and_then(Field::exact).unwrap_or("MAPFILE").to_owned();
+        let array = operand.map_or_else(|| Text::literal("MAPFILE"), |own| own.text.clone());
+        let lines = self.stdin().text().cloned().unwrap_or_else(|| Text::unknown(Unknown::Input));
+        let name = self.array_name(&array, &lines, call.site);
         let keeps = !arguments.has('t');
         let descriptor = arguments
             .value('u')
@@ -143,7 +144,20 @@ impl Runner<'_> {
             elements.insert(next, line);
             next = next.saturating_add(1);
         }
-        self.assign_value(&name, Value::Indexed { elements, open }, call.site);
+        if let Some(name) = name {
+            self.assign_value(name, Value::Indexed { elements, open }, call.site);
+        }
+    }
+
+    /// The name of the array that gets these lines. Where it is not known, any array may get them, and one of
+    /// integers evaluates them.
+    fn array_name<'t>(&mut self, array: &'t Text, lines: &Text, site: Site) -> Option<&'t str> {
+        let name = array.exact();
+        if name.is_none() {
+            self.name_operand(array, site.span);
+            self.value_code(lines.clone(), site.span);
+        }
+        name
     }
 
     /// `printf -v NAME FORMAT ...`
@@ -171,9 +185,9 @@ impl Runner<'_> {
     }
 
     pub(super) fn getopts(&mut self, call: &Call) {
-        if let Some(name) = call.fields.get(2).and_then(Field::exact).filter(|n| is_name(n)) {
-            let value = Text::unknown(Unknown::Parameter(name.into()));
-            self.assign_text(name, None, value, false, call.site);
+        if let Some(name) = call.fields.get(2) {
+            let cause = Unknown::Parameter(name.exact().unwrap_or_default().into());
+            self.assign_operand(&name.text, Text::unknown(cause), call.site);
         }
         let argument = Text::unknown(Unknown::Parameter("OPTARG".into()));
         self.assign_text("OPTARG", None, argument, false, call.site);

@@ -10,6 +10,7 @@ use super::state::{Definition, State, Target};
 use super::used::Names;
 use super::variable::Variable;
 use super::{Outcome, Runner, bomb, environ, foreign};
+use crate::model::context::is_special_builtin;
 use crate::model::script::{Command, GapCause, Part, RedirectionTarget, Script, SimpleCommand};
 use crate::model::span::{Site, Span};
 use crate::model::trace::{Invocation, Stream};
@@ -212,9 +213,16 @@ impl Runner<'_> {
                 }
                 fields = kept;
             }
+            let stays = !simple.assignments.is_empty() && self.keeps_assignments(&fields);
             let call =
                 Call { fields, prefix, site, functions: true, builtins: true, arrays, accesses };
-            self.call_fields(&call)
+            let outcome = self.call_fields(&call);
+            if stays {
+                for (name, value) in &call.prefix {
+                    self.assign_text(name, None, value.clone(), false, call.site);
+                }
+            }
+            outcome
         };
         self.attach(accesses, self.trace.invocations.len().saturating_sub(1));
         if !permanent {
@@ -230,6 +238,14 @@ impl Runner<'_> {
             failed
         });
         Outcome { failed, ..outcome }
+    }
+
+    /// Whether assignments in front of this command stay when it is done: those of a special builtin do in
+    /// POSIX mode and in shells that know no other (POSIX.1-2024 XCU 2.9.1.2, 2.15).
+    fn keeps_assignments(&self, fields: &[Field]) -> bool {
+        let posix = self.state.option("posix") || self.state.shell.is_posix();
+        let name = fields.first().and_then(Field::exact);
+        posix && name.is_some_and(is_special_builtin)
     }
 
     /// Marks substitutions met since `from` within a word whose text names a program or is code.
@@ -363,11 +379,7 @@ impl Runner<'_> {
         let arguments: Vec<Field> = call.fields.iter().skip(1).cloned().collect();
         let outcome = self.call(name, &arguments, call.site.span);
         for (variable, value) in saved {
-            let variables = self.state.variables_mut();
-            match value {
-                Some(value) => variables.insert(variable, value),
-                None => variables.remove(variable.as_str()),
-            }
+            self.state.restore(&variable, value);
         }
         outcome
     }

@@ -118,7 +118,7 @@ pub(super) enum Target {
 type Hidden = BTreeMap<String, Option<Rc<Variable>>>;
 
 /// Options of `set -o` and `shopt` that change what a text does here.
-const OPTIONS: [&str; 15] = [
+const OPTIONS: [&str; 17] = [
     "allexport",
     "braceexpand",
     "cdable_vars",
@@ -128,6 +128,8 @@ const OPTIONS: [&str; 15] = [
     "globstar",
     "keyword",
     "lastpipe",
+    "localvar_inherit",
+    "localvar_unset",
     "nocaseglob",
     "nocasematch",
     "noglob",
@@ -138,10 +140,10 @@ const OPTIONS: [&str; 15] = [
 
 /// The options that are on, one bit each; those that change nothing here are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Options(u16);
+pub(super) struct Options(u32);
 
 impl Options {
-    fn bit(name: &str) -> u16 {
+    fn bit(name: &str) -> u32 {
         OPTIONS.iter().position(|own| *own == name).map_or(0, |at| 1 << at)
     }
 
@@ -308,6 +310,15 @@ impl State {
     /// Puts variables that no program finds in its environment, neither before nor now.
     pub(super) fn put_inner(&mut self, name: &str, variable: Variable) {
         Rc::make_mut(&mut self.variables).insert(Str::from(name), Rc::new(variable));
+    }
+
+    /// Puts a variable back as it was, `None` for one that was not there.
+    pub(super) fn restore(&mut self, name: &str, old: Option<Rc<Variable>>) {
+        let variables = self.variables_mut();
+        match old {
+            Some(variable) => variables.insert(name.into(), variable),
+            None => variables.remove(name),
+        }
     }
 
     /// The variables for a change.

@@ -4,13 +4,14 @@
 //! commands from bash and not from dash or zsh (`$'\''`, `[[ a > b ]]`, a pipe beside a file) is judged as
 //! that shell reads it, too. Its bytes say first whether there may be one; mostly there is none.
 
-use crate::model::context::Shell;
+use crate::model::context::{Shell, is_special_builtin};
 use crate::model::script::{
     Assignment, AssignmentValue, Command, CommandKind, Part, Pipeline, Redirection,
     RedirectionOperator as Operator, RedirectionTarget, Script, SimpleCommand, Subscript, Word,
 };
 use crate::model::trace::Trace;
 use crate::model::utility::Catalog;
+use crate::model::value::Str;
 use crate::model::verdict::{Decision, Reason, Verdict};
 use crate::model::walk::{self, Visit};
 
@@ -44,12 +45,15 @@ pub fn shells(
     catalog: &Catalog,
 ) -> &'static [Shell] {
     let mut others = Others::of(command);
+    others.dash |= command.contains('=')
+        && trace.invocations.iter().any(|own| own.name.as_deref().is_some_and(is_special_builtin));
     if others.dash || others.zsh {
         let mut look = Look { text: command, catalog: Some(catalog), ..Look::default() };
         look.script(script);
         let echoes = look.echoes && look.kept;
         others.dash &= look.found.dash || echoes;
-        let elements = look.arrays && look.elements;
+        let whole = look.used.iter().any(|name| look.arrays.contains(name));
+        let elements = !look.arrays.is_empty() && look.elements || whole;
         others.zsh &= look.found.zsh || tied(command) || elements || echoes;
     }
     // Texts that it hands on to a shell.
@@ -69,14 +73,15 @@ pub fn shells(
 fn reads_otherwise(text: &str) -> bool {
     let tests = text.contains("[[") && text.contains(['<', '>', '&', '|']);
     let quotes = text.contains("$'") && text.contains("\\'");
-    tests || quotes || text.contains("&>") || text.contains("((") || echoes_escapes(text)
+    let locals = text.contains("local ");
+    locals || tests || quotes || text.contains("&>") || text.contains("((") || echoes_escapes(text)
 }
 
 /// Whether zsh may give other values to its commands.
 fn runs_otherwise(text: &str) -> bool {
     let redirections = text.bytes().filter(|byte| matches!(byte, b'<' | b'>')).count();
     let shares = redirections > usize::from(!text.contains('|'));
-    let elements = text.contains("=(") && text.contains('[');
+    let elements = text.contains("=(") && text.contains('$');
     let whole = text.contains('$') && text.contains("-c");
     shares || elements || whole || tied(text) || echoes_escapes(text)
 }
@@ -98,8 +103,10 @@ struct Look<'t> {
     text: &'t str,
     catalog: Option<&'t Catalog>,
     found: Others,
-    /// Whether it makes an array, and whether it reads or sets an element by its number.
-    arrays: bool,
+    /// Arrays that it makes, names that it uses without a subscript, and whether it reads or sets an element
+    /// by its number.
+    arrays: Vec<Str>,
+    used: Vec<Str>,
     elements: bool,
     /// Whether `echo` prints values for something, and whether a value may hold a backslash.
     echoes: bool,
@@ -112,6 +119,9 @@ struct Look<'t> {
     /// Names of functions that were met.
     functions: Vec<String>,
 }
+
+/// Names that are kept, of arrays and of uses.
+const NAMES: usize = 256;
 
 /// Builtins whose operands become values.
 const KEEPS: &[&str] =
@@ -167,6 +177,12 @@ impl Look<'_> {
     fn simple(&mut self, simple: &SimpleCommand) {
         let Some((name, arguments)) = simple.words.split_first() else { return };
         let name = literal(name);
+        // dash keeps assignments in front of a special builtin, and gives a local variable the outer value.
+        self.found.dash |= match name {
+            Some("local") => arguments.iter().any(|own| !own.span.of(self.text).contains('=')),
+            Some(name) => !simple.assignments.is_empty() && is_special_builtin(name),
+            None => false,
+        };
         let has = |mark: char| arguments.iter().any(|word| word.span.of(self.text).contains(mark));
         if self.taken && name.is_none_or(|name| name == "echo") {
             self.found.dash |= has('\\');
@@ -246,7 +262,9 @@ impl Visit for Look<'_> {
     }
 
     fn assignment(&mut self, assignment: &Assignment) {
-        self.arrays |= matches!(assignment.value, AssignmentValue::Array(_));
+        if matches!(assignment.value, AssignmentValue::Array(_)) && self.arrays.len() < NAMES {
+            self.arrays.push(assignment.name.clone());
+        }
         self.elements |= assignment.subscript.is_some();
         self.kept |= assignment.span.of(self.text).contains('\\');
         walk::assignment(self, assignment);
@@ -260,6 +278,11 @@ impl Visit for Look<'_> {
             }
             Part::Parameter(parameter, _) => {
                 self.elements |= matches!(parameter.subscript, Some(Subscript::Index(_)));
+                if parameter.subscript.is_none() && self.used.len() < NAMES {
+                    self.used.push(parameter.name.clone());
+                } else if self.used.len() >= NAMES {
+                    self.elements = true;
+                }
             }
             Part::CommandSubstitution(..) | Part::ProcessSubstitution(..) => {
                 (self.taken, self.flows) = (true, true);

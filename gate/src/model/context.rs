@@ -88,6 +88,24 @@ impl Shell {
     }
 }
 
+/// Whether it is the name of a special builtin after which a script goes on: assignments in front of it stay in
+/// force in POSIX mode and in shells that know no other (POSIX.1-2024 XCU 2.9.1.2, 2.15).
+pub fn is_special_builtin(name: &str) -> bool {
+    matches!(
+        name,
+        "." | ":"
+            | "eval"
+            | "exec"
+            | "export"
+            | "readonly"
+            | "set"
+            | "shift"
+            | "times"
+            | "trap"
+            | "unset"
+    )
+}
+
 /// Named settings of the floors that may be relaxed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Preset {
