@@ -5,6 +5,7 @@
     reason = "a build script reads files; the library that it builds does not"
 )]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -72,11 +73,34 @@ fn tables(code: &mut String, catalog: &Catalog) -> Vec<u8> {
     top.sort_unstable();
     below.sort_unstable();
     let _ = writeln!(code, "static ENDS: &[u32] = &{ends:?};");
-    let _ = writeln!(code, "static TOP: &[(&str, u32)] = &{top:?};");
     let _ = writeln!(code, "static SLOTS: &[u16] = &{:?};", slots(&top));
     let _ = writeln!(code, "static TELLING: &[u64] = &{:?};", catalog.telling());
-    let _ = writeln!(code, "static BELOW: &[(u32, &str, u32)] = &{below:?};");
+    let mut text = String::new();
+    let mut spans = BTreeMap::new();
+    let top: Vec<_> =
+        top.iter().map(|(name, id)| (span(&mut text, &mut spans, name), *id)).collect();
+    let below: Vec<_> = below
+        .iter()
+        .map(|(parent, name, id)| (*parent, span(&mut text, &mut spans, name), *id))
+        .collect();
+    let _ = writeln!(code, "static NAMES: &str = {text:?};");
+    let _ = writeln!(code, "static TOP: &[((u32, u16), u32)] = &{top:?};");
+    let _ = writeln!(code, "static BELOW: &[(u32, (u32, u16), u32)] = &{below:?};");
     bytes
+}
+
+/// Where a name stands in the text of all names: its first byte, and how many. Texts that point nowhere need
+/// nothing done to them when a program starts.
+fn span<'n>(
+    text: &mut String,
+    spans: &mut BTreeMap<&'n str, (u32, u16)>,
+    name: &'n str,
+) -> (u32, u16) {
+    *spans.entry(name).or_insert_with(|| {
+        let start = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        text.push_str(name);
+        (start, u16::try_from(name.len()).unwrap_or(u16::MAX))
+    })
 }
 
 /// The positions of names, counted from one, by [`model::utility::slot`].

@@ -65,15 +65,9 @@ pub struct Gate {
 }
 
 static BUILTIN: LazyLock<Gate> = LazyLock::new(|| {
-    // INVARIANT (builtin): the suite reads the built-in data whole, so that this cannot fail in a
-    // build that was tested; if it did, every command would ask.
-    if let Some((catalog, judgement)) = load::builtin::data() {
-        Gate::assemble(catalog, judgement)
-    } else {
-        let mut gate = Gate::assemble(Catalog::default(), Judgement::default());
-        gate.warnings.push("the built-in rules cannot be read".to_owned());
-        gate
-    }
+    let mut gate = Gate::unprepared();
+    gate.prepare();
+    gate
 });
 
 impl Gate {
@@ -88,7 +82,9 @@ impl Gate {
     ///
     /// When a policy's rule or utility does not fit the built-in ones; the error names the file.
     pub fn new(policies: &[Policy]) -> Result<Self, LoadError> {
-        let mut gate = Self::builtin().clone();
+        // Made as the built-in one is: to copy that would cost as much, and what is prepared for its rules
+        // is of no use here.
+        let mut gate = Self::unprepared();
         let own: Vec<(&str, &str)> = policies
             .iter()
             .filter(|policy| !policy.utilities.is_empty())
@@ -98,24 +94,38 @@ impl Gate {
         for policy in policies {
             gate.apply(policy)?;
         }
-        gate.index = Index::new(&gate.rules);
-        gate.known = Known::new(&gate.knowledge);
+        gate.prepare();
         Ok(gate)
     }
 
-    fn assemble(catalog: Catalog, judgement: Judgement) -> Self {
+    /// The built-in gate without what is prepared for its rules.
+    fn unprepared() -> Self {
+        // INVARIANT (builtin): the suite reads the built-in data whole, so that this cannot fail in a
+        // build that was tested; if it did, every command would ask.
+        let data = load::builtin::data();
+        let warnings = match &data {
+            Some(_) => Vec::new(),
+            None => vec!["the built-in rules cannot be read".to_owned()],
+        };
+        let (catalog, judgement) = data.unwrap_or_default();
         let Judgement { rules, labels, knowledge } = judgement;
         Self {
             catalog,
-            index: Index::new(&rules),
+            index: Index::default(),
             rules,
             labels,
-            known: Known::new(&knowledge),
+            known: Known::default(),
             knowledge,
             limits: Limits::default(),
             trusted: Vec::new(),
-            warnings: Vec::new(),
+            warnings,
         }
+    }
+
+    /// Prepares what is looked up for each command, once all rules are there.
+    fn prepare(&mut self) {
+        self.index = Index::new(&self.rules);
+        self.known = Known::new(&self.knowledge);
     }
 
     fn apply(&mut self, policy: &Policy) -> Result<(), LoadError> {

@@ -114,9 +114,6 @@ impl<'s> Printer<'s> {
         }
         let last = pipeline.stages.len().saturating_sub(1);
         for (index, stage) in pipeline.stages.iter().enumerate() {
-            if stage.timed {
-                self.put("time ");
-            }
             self.command(&stage.command);
             if index < last {
                 self.put(if stage.pipes_error { " |& " } else { " | " });

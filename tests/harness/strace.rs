@@ -96,6 +96,12 @@ fn written(call: &Call, out: &mut BTreeSet<String>) {
             return;
         }
     }
+    // The same for a folder, which only `mktemp -d` makes that way.
+    let mode =
+        call.values.iter().any(|value| matches!(value, Value::Plain(text) if text == "0700"));
+    if call.name.starts_with("mkdir") && mode {
+        return;
+    }
     let Some((folder, path)) = paths.pop().filter(|(_, path)| !path.is_empty()) else { return };
     let lexical = normal(&if path.starts_with('/') { path } else { format!("{folder}/{path}") });
     let path =

@@ -169,8 +169,7 @@ pub fn policy(
     });
     let mut table = Table::new();
     table.insert("rule".into(), Value::Array(rules));
-    let text = toml::to_string(&table).unwrap_or_default();
-    Policy::read("self protection", &text, Level::User)
+    Policy::of_table("self protection", table, Level::User)
 }
 
 fn rule(id: &str, why: &str, instead: &str, matching: &[(&str, Value)]) -> Value {

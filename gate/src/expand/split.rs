@@ -213,8 +213,18 @@ pub(super) fn fields(expander: &mut Expander, runs: Vec<Run>, limit: usize, out:
         after_blank: false,
         limit: limit.saturating_sub(out.len()),
     };
-    for run in runs {
-        splitter.run(run);
+    let mut runs = runs.into_iter().peekable();
+    while let Some(run) = runs.next() {
+        if matches!((&run, runs.peek()), (Run::Break, Some(Run::More(_)))) {
+            let more = runs.next();
+            // Where there are no further ones, what stands behind them joins the last that is known.
+            if matches!(runs.peek(), None | Some(Run::Break)) {
+                splitter.run(run);
+            }
+            more.into_iter().for_each(|more| splitter.run(more));
+        } else {
+            splitter.run(run);
+        }
     }
     splitter.close();
     let options = (!expander.environ.option("noglob")).then(|| Options {

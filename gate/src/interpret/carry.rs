@@ -187,7 +187,7 @@ impl Runner<'_> {
     }
 
     /// A word in which variables with one value stand as that value.
-    fn filled(&self, mut field: Field) -> Field {
+    fn filled(&mut self, mut field: Field) -> Field {
         let value = |name: &str| {
             let value = super::flow::scalar(&self.state.variable(name)?.value());
             value.is_exact().then_some(value)
@@ -202,7 +202,7 @@ impl Runner<'_> {
                 other => text.push(other.clone()),
             }
         }
-        field.text = text;
+        field.text = self.close(&text);
         field
     }
 

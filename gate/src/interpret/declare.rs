@@ -211,7 +211,11 @@ impl Runner<'_> {
                         match value {
                             Value::Indexed { elements, open } => match key.parse::<i64>() {
                                 Ok(index) => {
-                                    elements.remove(&index);
+                                    // From the end, where it is negative.
+                                    let last = elements.keys().next_back().copied();
+                                    let end = last.map_or(0, |last| last.saturating_add(1));
+                                    let from = if index < 0 { end } else { 0 };
+                                    elements.remove(&index.saturating_add(from));
                                 }
                                 Err(_) => *open = true,
                             },

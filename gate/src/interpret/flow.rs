@@ -3,9 +3,9 @@
 use super::Runner;
 use super::state::{Target, join_path};
 use super::variable::{is_from_network, widen_texts};
-use crate::expand::{Mode, is_number};
+use crate::expand::{Environ as _, Mode, is_number};
 use crate::model::fact::EffectKind;
-use crate::model::script::{Descriptor, Redirection, RedirectionOperator, RedirectionTarget};
+use crate::model::script::{Descriptor, Part, Redirection, RedirectionOperator, RedirectionTarget};
 use crate::model::trace::{Access, Stream};
 use crate::model::value::{Arity, Field, Piece, Text, Unknown, Value};
 
@@ -304,7 +304,7 @@ impl Runner<'_> {
             }
         };
         if matches!(operator, Operator::DuplicateInput | Operator::DuplicateOutput)
-            && self.duplicate(number, &field.text)
+            && self.duplicate(number, &field.text, matches!(*word.parts, [Part::Literal(..)]))
         {
             return;
         }
@@ -313,6 +313,18 @@ impl Runner<'_> {
             Operator::Append | Operator::AppendAndError => EffectKind::Append,
             _ => EffectKind::Write,
         };
+        // (A file for messages in the directory at hand is taken to be one that can be made.)
+        let messages = number == 2
+            && kind != EffectKind::Read
+            && field.text.exact().is_some_and(|path| !path.contains('/'));
+        if !messages
+            && !is_sink(&field.text)
+            && descriptor_path(&field.text).is_none()
+            && self.written(&field.text).is_empty()
+        {
+            // Where the file cannot be opened the command does not run.
+            self.fails();
+        }
         // What the shell says where the file cannot be opened goes where errors go by now.
         if matches!(self.state.descriptor(2), Target::Capture(_)) && !is_sink(&field.text) {
             self.emit(2, &Text::unknown(Unknown::Output));
@@ -372,8 +384,9 @@ impl Runner<'_> {
         }
     }
 
-    /// `n>&m`, `n>&m-`, `n>&-`; false where the word names a file.
-    fn duplicate(&mut self, number: u32, word: &Text) -> bool {
+    /// `n>&m`, `n>&m-`, `n>&-`; false where the word names a file. `literal` says that it stands there as it
+    /// is: from a word with quotes or expansions nothing is moved, `2-` is then a file.
+    fn duplicate(&mut self, number: u32, word: &Text, literal: bool) -> bool {
         let Some(exact) = word.exact() else {
             // A descriptor kept in a variable that is not known.
             let numeric = word
@@ -389,10 +402,13 @@ impl Runner<'_> {
             self.state.descriptors.insert(number, Target::Closed);
             return true;
         }
-        let (digits, moves) = match exact.strip_suffix('-') {
+        let (digits, moves) = match exact.strip_suffix('-').filter(|_| literal) {
             Some(digits) => (digits, true),
             None => (exact, false),
         };
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
         let Ok(other) = digits.parse::<u32>() else { return false };
         let target = self.state.descriptor(other);
         self.state.descriptors.insert(number, target);

@@ -30,6 +30,7 @@ mod files {
 
     pub(super) static STORE: super::Store = super::Store {
         count: ENDS.len(),
+        names: NAMES,
         top: TOP,
         slots: SLOTS,
         variables: super::variables,

@@ -86,10 +86,27 @@ impl Policy {
     ///
     /// The first mistake that is found, with its file and entry.
     pub fn read(file: &str, text: &str, level: Level) -> Result<Self, LoadError> {
-        let entry: FileEntry = toml::from_str(text).map_err(|cause| LoadError::Format {
+        let format = |cause: toml::de::Error| LoadError::Format {
             file: file.to_owned(),
             cause: cause.to_string(),
-        })?;
+        };
+        Self::of_entry(file, toml::from_str(text).map_err(format)?, level)
+    }
+
+    /// As [`read`](Self::read), from a table that has the form of such a file.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake that is found, with `file` and the entry.
+    pub fn of_table(file: &str, table: toml::Table, level: Level) -> Result<Self, LoadError> {
+        let format = |cause: toml::de::Error| LoadError::Format {
+            file: file.to_owned(),
+            cause: cause.to_string(),
+        };
+        Self::of_entry(file, table.try_into().map_err(format)?, level)
+    }
+
+    fn of_entry(file: &str, entry: FileEntry, level: Level) -> Result<Self, LoadError> {
         let mut policy = Self {
             file: file.to_owned(),
             level,

@@ -70,8 +70,6 @@ pub struct Stage {
     pub command: Command,
     /// Whether `|&` follows, which also sends standard error to the next stage.
     pub pipes_error: bool,
-    /// Whether the reserved word `time` stands behind the `|` before it.
-    pub timed: bool,
 }
 
 /// A simple or compound command with its redirections.

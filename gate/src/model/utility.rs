@@ -507,8 +507,10 @@ fn second_bit(name: &str) -> Option<u64> {
 pub struct Store {
     /// Their number; their indices count from zero.
     pub count: usize,
+    /// All names one after the other, and what a [`NameSpan`] counts in.
+    pub names: &'static str,
     /// Names and aliases of those without a parent, sorted, with their indices.
-    pub top: &'static [(&'static str, u32)],
+    pub top: &'static [(NameSpan, u32)],
     /// Positions in `top`, counted from one, each at the [`slot`] of its name or, where that is
     /// taken, behind it; zero where none is. A power of two of them, more than there are names.
     pub slots: &'static [u16],
@@ -517,9 +519,20 @@ pub struct Store {
     /// See [`Catalog::telling`].
     pub telling: &'static [u64],
     /// Index of the parent, name or alias, and index of every other, sorted.
-    pub below: &'static [(u32, &'static str, u32)],
+    pub below: &'static [(u32, NameSpan, u32)],
     /// Makes the one at an index.
     pub make: fn(usize) -> Option<Utility>,
+}
+
+/// The first byte of a name in the text of all names, and its length in bytes. (A slice of texts would hold
+/// an address each, which a program has to correct, page by page, each time it starts.)
+pub type NameSpan = (u32, u16);
+
+impl Store {
+    fn name(&self, (start, length): NameSpan) -> &'static str {
+        let start = start as usize;
+        self.names.get(start..start + usize::from(length)).unwrap_or_default()
+    }
 }
 
 /// What variables in the environment mean.
@@ -693,12 +706,13 @@ impl Catalog {
         if let Some(id) = self.names.get(name) {
             return Some(*id);
         }
-        let Store { top, slots, .. } = self.store?;
+        let store = self.store?;
+        let Store { top, slots, .. } = store;
         let mut at = slot(name, slots.len());
         loop {
             let position = usize::from(*slots.get(at)?).checked_sub(1)?;
             let (own, id) = top.get(position)?;
-            if *own == name {
+            if store.name(*own) == name {
                 return Some(UtilityId(*id));
             }
             at = (at + 1) & (slots.len() - 1);
@@ -708,9 +722,12 @@ impl Catalog {
     /// The sub-command of `parent` with that name or alias (words joined by one blank).
     pub fn subcommand(&self, parent: UtilityId, name: &str) -> Option<UtilityId> {
         if (parent.0 as usize) < self.stored.len() {
-            let below = self.store?.below;
+            let store = self.store?;
+            let below = store.below;
             let at = below
-                .binary_search_by(|(above, own, _)| (*above, *own).cmp(&(parent.0, name)))
+                .binary_search_by(|(above, own, _)| {
+                    above.cmp(&parent.0).then_with(|| store.name(*own).cmp(name))
+                })
                 .ok()?;
             return below.get(at).map(|(_, _, id)| UtilityId(*id));
         }
@@ -834,7 +851,10 @@ impl Catalog {
 
     /// Names and aliases of utilities (no sub-commands), sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let stored = self.store.map_or(&[][..], |store| store.top).iter().map(|(name, _)| *name);
+        let stored = self
+            .store
+            .into_iter()
+            .flat_map(|store| store.top.iter().map(|(name, _)| store.name(*name)));
         let mut names: Vec<&str> = stored.chain(self.names.keys().map(String::as_str)).collect();
         if !self.names.is_empty() {
             names.sort_unstable();

@@ -22,8 +22,9 @@ impl Reader<'_> {
         match self.keyword() {
             Some((word, _)) if OPENERS.contains(&word) => Some(self.compound(start, word)),
             Some(("coproc", behind)) => Some(self.coprocess(start, behind)),
+            // Behind a pipe it is the name of a program.
+            Some(("time", _)) | None => self.simple_command(),
             Some(_) => None,
-            _ => self.simple_command(),
         }
     }
 

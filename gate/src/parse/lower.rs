@@ -197,7 +197,7 @@ impl Reader<'_> {
         }
         let mut stages = Stages::new();
         if let Some(command) = self.command() {
-            stages.push(Stage { command, pipes_error: false, timed: false });
+            stages.push(Stage { command, pipes_error: false });
             self.stages(start, &mut stages);
         } else if !prefixed {
             return None;
@@ -249,18 +249,11 @@ impl Reader<'_> {
                 stage.pipes_error = pipes_error;
             }
             self.newlines();
-            let mut timed = false;
-            while let Some(("time", behind)) = self.keyword() {
-                timed = true;
-                self.pos = behind;
-                self.blanks();
-                self.time_options(behind);
-            }
             let Some(command) = self.command() else {
                 self.expected("a command");
                 return;
             };
-            stages.push(Stage { command, pipes_error: false, timed });
+            stages.push(Stage { command, pipes_error: false });
         }
     }
 

@@ -519,11 +519,7 @@ impl Ours {
         items.iter().all(|item| {
             let rest = item.list.rest.iter().map(|(_, pipeline)| pipeline);
             std::iter::once(&item.list.first).chain(rest).all(|pipeline| {
-                !pipeline.timed
-                    && pipeline
-                        .stages
-                        .iter()
-                        .all(|stage| !stage.timed && self.command(&stage.command))
+                !pipeline.timed && pipeline.stages.iter().all(|stage| self.command(&stage.command))
             })
         })
     }

@@ -164,6 +164,8 @@ fn judge(agent: &Agent, call: &Call, started: Instant) -> Result<Advice, String>
         // A log that cannot be written stops no work; `doctor` tells of it.
         let _ = log::append(&record);
     }
+    // The process ends with this call; giving the memory back would be a good part of its time.
+    std::mem::forget(gate);
     Ok(advice)
 }
 

@@ -11,7 +11,7 @@ use crate::resolve::grammar::Scene;
 /// Replaces what the tables read: in a shell, values of `o` and `O` stand behind the whole cluster
 /// and the text of `-c` is the first operand.
 pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<Carried>) {
-    let mut shell = Shell { scene, reading: Reading::default(), at: 0 };
+    let mut shell = Shell { scene, reading: Reading::default(), at: 0, may_be_code: false };
     carried.clear();
     while let Some(field) = scene.fields.get(shell.at) {
         if !shell.option(field, carried) {
@@ -19,6 +19,7 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         }
     }
     let rest: Vec<Field> = scene.fields.iter().skip(shell.at).cloned().collect();
+    let may_be_code = shell.may_be_code;
     let mut result = shell.reading;
     let given = |name: &str| result.option(name).is_some();
     let checks = given("-n") && !given("+n") && !given("-i");
@@ -31,15 +32,7 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         let text = words.next();
         result.operands = words.collect();
         match text {
-            Some(text) if !checks => carried.push(Carried::Script {
-                text: text.text,
-                parameters: result.operands.clone(),
-                place: CodePlace::Option,
-                scope: CarryScope::Local,
-                directory: None,
-                same_shell: false,
-                site: text.site,
-            }),
+            Some(text) if !checks => carried.push(code_text(&text, result.operands.clone())),
             Some(_) => {}
             None => result.doubts.push(Doubt::Value("-c".into(), scene.site)),
         }
@@ -48,6 +41,9 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
         match result.operands.split_first() {
             _ if checks => {}
             Some((path, parameters)) if !input => {
+                if may_be_code {
+                    carried.push(code_text(path, parameters.to_vec()));
+                }
                 script_file(path, Language::Shell, parameters.to_vec(), false, carried);
             }
             _ => carried.push(Carried::Input {
@@ -61,10 +57,25 @@ pub(super) fn read(scene: &Scene<'_>, reading: &mut Reading, carried: &mut Vec<C
     *reading = result;
 }
 
+/// The text behind `-c`, with the parameters of its shell.
+fn code_text(text: &Field, parameters: Vec<Field>) -> Carried {
+    Carried::Script {
+        text: text.text.clone(),
+        parameters,
+        place: CodePlace::Option,
+        scope: CarryScope::Local,
+        directory: None,
+        same_shell: false,
+        site: text.site,
+    }
+}
+
 struct Shell<'a> {
     scene: &'a Scene<'a>,
     reading: Reading,
     at: usize,
+    /// Whether a word of options has letters that are not known, of which `c` may be one.
+    may_be_code: bool,
 }
 
 impl<'a> Shell<'a> {
@@ -138,6 +149,7 @@ impl<'a> Shell<'a> {
         }
         if !field.text.is_exact() {
             self.reading.doubts.push(Doubt::Word(field.site));
+            self.may_be_code = true;
         }
         for name in waiting {
             let value = self.next();
