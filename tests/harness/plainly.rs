@@ -1,8 +1,9 @@
 //! A text in a form in which bash prints every command of it in its own way.
 //!
-//! Between backquotes and inside here-documents bash prints what is written there as it is written,
-//! so that two prints of them say nothing. Backquotes become `$( )`, by the rules for backslashes alone,
-//! and what is substituted in a here-document stands behind the text, too.
+//! Between backquotes, inside here-documents and in a substitution that begins with `$((` bash prints what is
+//! written there as it is written, so that two prints of them say nothing. Backquotes become `$( )`, by the
+//! rules for backslashes alone, the two brackets are taken apart, and what is substituted in a here-document
+//! stands behind the text, too.
 
 use shellgate::model::context::Limits;
 use shellgate::model::script::{HereDocument, Part, SubstitutionForm};
@@ -28,7 +29,13 @@ pub fn plainly(text: &str) -> String {
         }
         let mut found = Found { text: &text, ..Found::default() };
         walk::script(&parsed.script, &mut found);
-        let next = if found.backquotes.is_empty() { found.taken() } else { found.brackets() };
+        let next = if !found.doubled.is_empty() {
+            Some(found.apart())
+        } else if found.backquotes.is_empty() {
+            found.taken()
+        } else {
+            found.brackets()
+        };
         match next {
             Some(next) if next != text => text = next,
             _ => break,
@@ -42,6 +49,8 @@ struct Found<'t> {
     text: &'t str,
     /// Pairs of backquotes, and whether double quotes are the closest thing around them.
     backquotes: Vec<(Span, bool)>,
+    /// Where a subshell begins right behind the bracket of its substitution.
+    doubled: Vec<usize>,
     /// Substitutions of here-documents that are not quoted.
     substitutions: Vec<Span>,
     /// Double quotes (true) and brackets that begin anew.
@@ -59,6 +68,9 @@ impl Visit for Found<'_> {
                     let closest = self.around.iter().rfind(|(own, _)| own.contains(*span));
                     self.backquotes.push((*span, closest.is_some_and(|(_, quotes)| *quotes)));
                     return false;
+                }
+                if span.of(self.text).starts_with("$((") {
+                    self.doubled.push(span.start + 2);
                 }
                 self.around.push((*span, false));
             }
@@ -98,6 +110,16 @@ impl Visit for Inside {
 }
 
 impl Found<'_> {
+    /// A blank between two brackets that are no arithmetic: bash prints what is in `$((` as it is written.
+    fn apart(mut self) -> String {
+        self.doubled.sort_unstable();
+        let mut out = self.text.to_owned();
+        for at in self.doubled.iter().rev() {
+            out.insert(*at, ' ');
+        }
+        out
+    }
+
     /// `$( )` for each pair of backquotes.
     fn brackets(mut self) -> Option<String> {
         self.backquotes.sort_unstable();
