@@ -4,11 +4,10 @@
 //! Needs the program: `cargo build --release` before.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use benches::{median, program, run};
+use benches::{median, program, run, tell};
 
 /// Lines of a batch.
 const LINES: usize = 100_000;
@@ -47,17 +46,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [one, two, both] = times.map(median);
     let used = median(used);
     let rate = |lines: usize, time: Duration| lines as f64 / time.as_secs_f64();
-    let mut out = io::stdout().lock();
-    writeln!(out, "\n| batch of {LINES} agent commands | commands a second |\n|---|---:|")?;
-    writeln!(out, "| one thread | {:.0} |", rate(LINES, one))?;
+    let mut table = String::new();
+    writeln!(table, "| batch of {LINES} agent commands | commands a second |\n|---|---:|")?;
+    writeln!(table, "| one thread | {:.0} |", rate(LINES, one))?;
     if !used.is_zero() {
-        writeln!(out, "| one thread, of processor time | {:.0} |", rate(LINES, used))?;
+        writeln!(table, "| one thread, of processor time | {:.0} |", rate(LINES, used))?;
     }
-    writeln!(out, "| two threads | {:.0} |", rate(LINES, two))?;
-    writeln!(out, "| two processes | {:.0} |", rate(2 * LINES, both))?;
+    writeln!(table, "| two threads | {:.0} |", rate(LINES, two))?;
+    writeln!(table, "| two processes | {:.0} |", rate(2 * LINES, both))?;
     let ratio = rate(LINES, two) / rate(2 * LINES, both);
-    writeln!(out, "\nTwo threads do {ratio:.2} of what two processes do.")?;
-    Ok(())
+    writeln!(table, "\nTwo threads do {ratio:.2} of what two processes do.")?;
+    Ok(tell("batch", &table)?)
 }
 
 fn timed(run: impl FnOnce()) -> Duration {

@@ -3,11 +3,11 @@
 //! Criterion measures each group; behind it a table gives the ratios, both sides measured in turn
 //! in the same run.
 
+use std::fmt::Write as _;
 use std::hint::black_box;
-use std::io::{self, Write as _};
 use std::time::Duration;
 
-use benches::{Bare, SHAPES, compare, slice};
+use benches::{Bare, SHAPES, compare, slice, tell};
 use criterion::{Criterion, Throughput};
 use shellgate::Gate;
 use shellgate::model::context::Context;
@@ -62,10 +62,12 @@ fn table(
     gate: &Gate,
     context: &Context,
     bare: &mut Bare,
-) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "\n| input | commands | verdict, µs each | bare parse, µs each | ratio |")?;
-    writeln!(out, "|---|---:|---:|---:|---:|")?;
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut table = String::from(
+        "| input | commands | verdict, µs each | bare parse, µs each | ratio | worst verdict, µs | its bare parse, µs |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
     for (name, lines) in slices {
         let pair = compare(
             15,
@@ -80,29 +82,45 @@ fn table(
                 }
             },
         );
-        let each = |time: Duration| time.as_secs_f64() * 1e6 / lines.len().max(1) as f64;
+        let each = |time: Duration| micros(time) / lines.len().max(1) as f64;
+        let one = |line: &String| {
+            compare(
+                5,
+                || {
+                    black_box(judge(gate, context, line));
+                },
+                || {
+                    black_box(bare.parse(line));
+                },
+            )
+        };
+        let worst = lines.iter().map(one).max_by_key(|pair| pair.ours).unwrap_or(pair);
         writeln!(
-            out,
-            "| {name} | {} | {:.1} | {:.1} | {:.2} |",
+            table,
+            "| {name} | {} | {:.1} | {:.1} | {:.2} | {:.0} | {:.0} |",
             lines.len(),
             each(pair.ours),
             each(pair.bare),
-            pair.ratio()
+            pair.ratio(),
+            micros(worst.ours),
+            micros(worst.bare),
         )?;
     }
-    writeln!(out, "\n| shape | 1 KiB, ns/byte | 10 KiB | 100 KiB | 1 MiB |")?;
-    writeln!(out, "|---|---:|---:|---:|---:|")?;
+    tell("classify", &table)?;
+    let mut table = String::from(
+        "| shape | 1 KiB, ns/byte | 10 KiB | 100 KiB | 1 MiB |\n|---|---:|---:|---:|---:|\n",
+    );
     for (name, shape) in SHAPES {
-        write!(out, "| {name} ")?;
+        write!(table, "| {name} ")?;
         for size in [1 << 10, 10 << 10, 100 << 10, 1 << 20] {
             let text = shape(size);
             let ours = || {
                 black_box(judge(gate, context, &text));
             };
             let pair = compare(3, ours, || ());
-            write!(out, "| {:.0} ", pair.ours.as_secs_f64() * 1e9 / text.len().max(1) as f64)?;
+            write!(table, "| {:.0} ", pair.ours.as_secs_f64() * 1e9 / text.len().max(1) as f64)?;
         }
-        writeln!(out, "|")?;
+        writeln!(table, "|")?;
     }
-    Ok(())
+    Ok(tell("classify/size", &table)?)
 }

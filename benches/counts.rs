@@ -174,19 +174,8 @@ struct Tables {
 
 impl Tables {
     fn write(&self) -> Result<(), Failure> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
-        let mut text = fs::read_to_string(&path)?;
-        for (name, table) in
-            [("counts", &self.counts), ("stages", &self.stages), ("sizes", &self.sizes)]
-        {
-            let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
-            let (before, rest) =
-                text.split_once(&open).ok_or_else(|| format!("no mark `{name}`"))?;
-            let (_, after) =
-                rest.split_once(&close).ok_or_else(|| format!("no end of `{name}`"))?;
-            text = format!("{before}{open}{table}{close}{after}");
-        }
-        Ok(fs::write(path, text)?)
+        let tables = [("counts", &self.counts), ("stages", &self.stages), ("sizes", &self.sizes)];
+        Ok(benches::keep(tables.map(|(name, table)| (name, table.as_str())))?)
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Runs itself: each run is a process of its own that starts cold.
 
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, Write as _};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use benches::median;
+use benches::{median, tell};
 use shellgate::Gate;
 use shellgate::model::context::Context;
 
@@ -19,7 +20,6 @@ const RUNS: usize = 100;
 fn main() -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let arguments: Vec<String> = std::env::args().collect();
-    let mut out = io::stdout().lock();
     if let [_, first, command] = arguments.as_slice()
         && first == "--first"
     {
@@ -27,11 +27,16 @@ fn main() -> Result<ExitCode, Failure> {
         black_box(Gate::builtin().classify(command, &context));
         let cold = start.elapsed();
         black_box(Gate::builtin().classify(command, &context));
-        writeln!(out, "{} {}", cold.as_nanos(), start.elapsed().saturating_sub(cold).as_nanos())?;
+        writeln!(
+            io::stdout().lock(),
+            "{} {}",
+            cold.as_nanos(),
+            start.elapsed().saturating_sub(cold).as_nanos()
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     let own = std::env::current_exe()?;
-    writeln!(out, "\n| command | first verdict, µs | second, µs |\n|---|---:|---:|")?;
+    let mut table = String::from("| command | first verdict, µs | second, µs |\n|---|---:|---:|\n");
     for command in ["ls -la src", "git status --short | head -20", "rm -rf /"] {
         let (mut cold, mut warm) = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
@@ -42,7 +47,8 @@ fn main() -> Result<ExitCode, Failure> {
             warm.push(Duration::from_nanos(second.parse()?));
         }
         let micros = |times| median(times).as_secs_f64() * 1e6;
-        writeln!(out, "| `{command}` | {:.0} | {:.1} |", micros(cold), micros(warm))?;
+        writeln!(table, "| `{command}` | {:.0} | {:.1} |", micros(cold), micros(warm))?;
     }
+    tell("load", &table)?;
     Ok(ExitCode::SUCCESS)
 }

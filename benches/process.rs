@@ -2,19 +2,18 @@
 //!
 //! Needs the program: `cargo build --release -p shellgate-cli` before.
 
-use std::io::{self, Write as _};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use benches::{compare, program, run};
+use benches::{compare, program, run, tell};
 
 /// What an agent hands to its hook.
 const CALL: &str = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls -la"},"cwd":"/srv/app"}"#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = program()?;
-    let mut out = io::stdout().lock();
-    writeln!(out, "\n| process | ms | ms over /bin/true |\n|---|---:|---:|")?;
+    let mut table = String::from("| process | ms | ms over /bin/true |\n|---|---:|---:|\n");
     for (name, arguments, input) in [
         ("check 'ls -la'", &["check", "ls -la"][..], ""),
         ("check 'rm -rf /'", &["check", "rm -rf /"][..], ""),
@@ -27,9 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             || run(Path::new("/bin/true"), &[], ""),
         );
         let (ours, bare) = (milliseconds(pair.ours), milliseconds(pair.bare));
-        writeln!(out, "| {name} | {ours:.2} | {:.2} |", ours - bare)?;
+        writeln!(table, "| {name} | {ours:.2} | {:.2} |", ours - bare)?;
     }
-    Ok(())
+    Ok(tell("process", &table)?)
 }
 
 fn milliseconds(time: Duration) -> f64 {

@@ -1,4 +1,5 @@
-//! What the benchmarks share: inputs, a bare parse to compare with, and ratios of one run.
+//! What the benchmarks share: inputs, a bare parse to compare with, ratios of one run, and the place where
+//! tables are kept.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -103,4 +104,31 @@ pub fn compare(rounds: usize, mut ours: impl FnMut(), mut bare: impl FnMut()) ->
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Puts tables into `docs/performance.md`, each between the two marks of its name.
+///
+/// # Errors
+/// When the file cannot be read or written, or lacks a mark.
+pub fn keep<'t>(tables: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<(), String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut text = std::fs::read_to_string(&path).map_err(told)?;
+    for (name, table) in tables {
+        let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+        let (before, rest) = text.split_once(&open).ok_or_else(|| format!("no mark `{name}`"))?;
+        let (_, after) = rest.split_once(&close).ok_or_else(|| format!("no end of `{name}`"))?;
+        text = format!("{before}{open}{table}{close}{after}");
+    }
+    std::fs::write(&path, text).map_err(told)
+}
+
+/// Prints a table of times; with `RECORD=1` it is kept, too, which is worth it on a quiet machine alone.
+///
+/// # Errors
+/// As [`keep`], and when nobody reads what is printed.
+pub fn tell(name: &str, table: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    write!(out, "\n{table}").map_err(|error| error.to_string())?;
+    if std::env::var_os("RECORD").is_some() { keep([(name, table)]) } else { Ok(()) }
 }

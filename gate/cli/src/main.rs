@@ -5,12 +5,10 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use shellgate_cli::command::{self, Arguments, Failure};
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => {
             // clap prints help to standard output and mistakes to standard error. A reader that

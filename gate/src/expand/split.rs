@@ -221,7 +221,9 @@ pub(super) fn fields(expander: &mut Expander, runs: Vec<Run>, limit: usize, out:
             if matches!(runs.peek(), None | Some(Run::Break)) {
                 splitter.run(run);
             }
-            more.into_iter().for_each(|more| splitter.run(more));
+            if let Some(more) = more {
+                splitter.run(more);
+            }
         } else {
             splitter.run(run);
         }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Read as _, Write as _};
-use std::sync::mpsc;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -40,8 +42,8 @@ const PAYLOAD_BYTES: u64 = 16 << 20;
 /// How long a call may be judged; what `install` writes makes agents wait at least a minute.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Bytes of the stack the judge runs on.
-const STACK_BYTES: usize = 32 << 20;
+/// Bytes of the stack of the clock.
+const CLOCK_BYTES: usize = 256 << 10;
 
 /// Reads, judges, replies; the exit status is the reply's.
 ///
@@ -53,7 +55,10 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     };
     // What goes wrong is told in the reply; a trace on standard error would be taken for it.
     std::panic::set_hook(Box::new(|_| {}));
-    let reply = reply(agent, arguments.approve);
+    give(&reply(agent, arguments.approve))
+}
+
+fn give(reply: &Reply) -> Result<u8, Failure> {
     let mut err = io::stderr().lock();
     let mut out = io::stdout().lock();
     let written = err
@@ -66,37 +71,43 @@ pub fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
 }
 
-/// The reply, from a thread of its own: one that panics or is late is a fault, which asks.
+/// The reply. A fault inside asks, and so does a judge that is late: then a clock in a thread of its own has
+/// replied. (The judge stays in the first thread, whose memory costs least to get; the limits of depth hold
+/// its stack far below what a first thread has.)
 fn reply(agent: &'static Agent, approve: bool) -> Reply {
     let mut input = Vec::new();
     let read = io::stdin().lock().take(PAYLOAD_BYTES + 1).read_to_end(&mut input);
+    let fault = |what: &str| hook::fault(agent, Event::Main, what);
     match read {
-        Err(error) => {
-            return hook::fault(agent, Event::Main, &format!("cannot read the payload: {error}"));
-        }
-        Ok(count) if count as u64 > PAYLOAD_BYTES => {
-            return hook::fault(agent, Event::Main, "the payload is too large");
-        }
+        Err(error) => return fault(&format!("cannot read the payload: {error}")),
+        Ok(count) if count as u64 > PAYLOAD_BYTES => return fault("the payload is too large"),
         Ok(_) => {}
     }
     // The wait for the payload is the agent's time.
     let started = Instant::now();
-    let (sender, receiver) = mpsc::channel();
-    let work = move || {
-        let reply = hook::answer(agent, &input, approve, &mut |call| judge(agent, call, started));
-        // The receiver is gone only when the deadline has passed and the reply was given.
-        let _ = sender.send(reply);
+    let replied = Arc::new(AtomicBool::new(false));
+    let clock = Arc::clone(&replied);
+    let wait = move || {
+        std::thread::sleep(DEADLINE);
+        if !clock.swap(true, Ordering::SeqCst) {
+            let late = hook::fault(agent, Event::Main, "the judge took too long");
+            let status = give(&late).unwrap_or_else(|failure| failure.status());
+            std::process::exit(i32::from(status));
+        }
     };
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
-    let what = match thread {
-        Err(error) => format!("cannot start the judge: {error}"),
-        Ok(_) => match receiver.recv_timeout(DEADLINE) {
-            Ok(reply) => return reply,
-            Err(mpsc::RecvTimeoutError::Timeout) => "the judge took too long".into(),
-            Err(mpsc::RecvTimeoutError::Disconnected) => "the judge failed".into(),
-        },
-    };
-    hook::fault(agent, Event::Main, &what)
+    if let Err(error) = std::thread::Builder::new().stack_size(CLOCK_BYTES).spawn(wait) {
+        return fault(&format!("cannot start the clock: {error}"));
+    }
+    let judged = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        hook::answer(agent, &input, approve, &mut |call| judge(agent, call, started))
+    }));
+    if replied.swap(true, Ordering::SeqCst) {
+        // The clock is replying and then ends the process.
+        loop {
+            std::thread::park();
+        }
+    }
+    judged.unwrap_or_else(|_| fault("the judge failed"))
 }
 
 /// Everything a call is judged by.

@@ -15,6 +15,7 @@ pub mod scan;
 pub mod stats;
 pub mod uninstall;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -41,6 +42,34 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     verb: Verb,
+}
+
+impl Arguments {
+    /// Reads the words this program was called with. The calls that agents make all day are read as their
+    /// verb alone, since to describe all verbs takes longer than to judge a command; what is not understood
+    /// that way is read, and complained about, with all of them.
+    ///
+    /// # Errors
+    /// clap's, to be printed by it: a mistake, or help that was asked for.
+    pub fn read() -> Result<Self, clap::Error> {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let alone = match words.get(1).and_then(|verb| verb.to_str()) {
+            Some("check") => read_alone(&words).map(Verb::Check),
+            Some("hook") => read_alone(&words).map(Verb::Hook),
+            _ => None,
+        };
+        match alone {
+            Some(verb) => Ok(Self { verb }),
+            None => Self::try_parse_from(words),
+        }
+    }
+}
+
+/// The arguments of the verb that stands first, where they are without fault.
+fn read_alone<A: Args>(words: &[OsString]) -> Option<A> {
+    let command = A::augment_args(clap::Command::new("shellgate"));
+    let matches = command.try_get_matches_from(words.iter().skip(1)).ok()?;
+    A::from_arg_matches(&matches).ok()
 }
 
 #[derive(Debug, Subcommand)]

@@ -193,7 +193,7 @@ impl Env<'_> {
     /// The words of a split string: blanks separate, quotes group, backslashes escape, `${NAME}` is
     /// a variable of the environment, `#` at the start of a word ends it all.
     fn split(&self, field: &Field) -> Vec<Field> {
-        let mut words = Words { site: field, done: Vec::new(), word: None };
+        let mut words = Words { site: field, done: Vec::new(), word: None, sure: false };
         let mut quote: Option<char> = None;
         for piece in field.text.pieces() {
             let Piece::Literal(literal) = piece else {
@@ -257,14 +257,18 @@ struct Words<'a> {
     site: &'a Field,
     done: Vec<Field>,
     word: Option<Text>,
+    /// Whether there is a word at all: a variable that is not set makes none.
+    sure: bool,
 }
 
 impl Words<'_> {
     fn open(&mut self) {
+        self.sure = true;
         self.word.get_or_insert_default();
     }
 
     fn add(&mut self, character: char) {
+        self.sure = true;
         self.word.get_or_insert_default().push_str(character.encode_utf8(&mut [0; 4]));
     }
 
@@ -273,6 +277,7 @@ impl Words<'_> {
     }
 
     fn text(&mut self, text: &Text) {
+        self.sure = true;
         self.word.get_or_insert_default().extend(text);
     }
 
@@ -280,10 +285,11 @@ impl Words<'_> {
         if let Some(text) = self.word.take() {
             self.done.push(Field {
                 text,
-                arity: Arity::One,
+                arity: if self.sure { Arity::One } else { Arity::Many },
                 site: self.site.site,
                 quoted: self.site.quoted,
             });
         }
+        self.sure = false;
     }
 }
