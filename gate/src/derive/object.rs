@@ -1,5 +1,7 @@
 //! What a word stands for: files, branches, names of other things.
 
+use smallvec::smallvec;
+
 use super::{Actor, Deriver, LANDINGS, Objects};
 use crate::model::component;
 use crate::model::fact::{EffectKind, Fact, Object, Place};
@@ -7,7 +9,6 @@ use crate::model::span::Site;
 use crate::model::trace::{DeedObject, Invocation};
 use crate::model::utility::Output;
 use crate::model::value::{Piece, Text, Truth, Unknown};
-use smallvec::smallvec;
 
 impl Deriver<'_> {
     pub(super) fn path(&self, text: &Text, directories: &[Text]) -> Object {

@@ -1,5 +1,7 @@
 //! What the table of a utility says of its options, operands and own effects.
 
+use smallvec::SmallVec;
+
 use super::{Actor, Deriver, LANDINGS, helper, host};
 use crate::derive::host::Target;
 use crate::model::fact::{EffectKind, Object, Place};
@@ -9,7 +11,6 @@ use crate::model::utility::{
     EffectObject, EffectSpec, Language, OperandPlace, OperandSpec, ValueKind,
 };
 use crate::model::value::{Arity, Field, Piece, Text, Truth, Unknown};
-use smallvec::SmallVec;
 
 impl<'a> Deriver<'a> {
     pub(super) fn options(&mut self, actor: &mut Actor<'a>) {

@@ -1,5 +1,7 @@
 //! Assignments: what a variable is given, and what follows from it.
 
+use smallvec::smallvec;
+
 use super::flow::{scalar, text_bytes};
 use super::simple::is_name;
 use super::variable::{Variable, is_from_network, is_number};
@@ -12,7 +14,6 @@ use crate::model::span::{Site, Span};
 use crate::model::trace::Setting;
 use crate::model::utility::Language;
 use crate::model::value::{Arity, Piece, Str, Text, Unknown, Value};
-use smallvec::smallvec;
 
 /// Pieces and bytes of a text that costs no step to assign.
 const PLAIN_PIECES: usize = 64;

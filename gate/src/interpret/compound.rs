@@ -24,10 +24,7 @@ impl Runner<'_> {
                 return;
             }
             leaves = false;
-            joined = Some(match joined.take() {
-                Some(other) => other.join(&runner.state),
-                None => runner.state.clone(),
-            });
+            State::gather(&mut joined, runner.state.clone());
         };
         for (condition, body) in arms {
             let outcome = self.script(condition);
@@ -81,10 +78,7 @@ impl Runner<'_> {
             let counts = consumed || (update.is_some() && passes < COUNTED_PASSES);
             let counted = counts && outcome.status == Some(true);
             if outcome.status != Some(true) || !counted {
-                ends = Some(match ends.take() {
-                    Some(other) => other.join(&end),
-                    None => end,
-                });
+                State::gather(&mut ends, end);
             }
             if outcome.status == Some(false) && passes > 0 {
                 break;
@@ -182,10 +176,7 @@ impl Runner<'_> {
             self.again = true;
             if select || self.escaped.is_some() || field.arity == Arity::Many {
                 let state = self.state.clone();
-                seen = Some(match seen.take() {
-                    Some(other) => other.join(&state),
-                    None => state,
-                });
+                State::gather(&mut seen, state);
             }
             if field.arity == Arity::Many && fields.len() == 1 && !self.exhausted {
                 // A second pass sees what the first one left behind.

@@ -1,14 +1,16 @@
 //! Builtins that declare variables and take them away.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use smallvec::smallvec;
+
 use super::Runner;
 use super::builtin::Arguments;
 use super::simple::{Call, is_name, split_assignment};
 use super::variable::Variable;
 use crate::model::context::Shell;
 use crate::model::value::{Field, Piece, Str, Text, Unknown, Value};
-use smallvec::smallvec;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
 impl Runner<'_> {
     /// `export`, `declare`, `typeset`, `local`, `readonly`.

@@ -1,13 +1,14 @@
 //! Functions: definition, call, and the bodies that nothing calls.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
 use super::state::{self, State};
 use super::{Frame, Outcome, Runner, bomb, carry};
 use crate::model::script::Command;
 use crate::model::span::{Site, Span};
 use crate::model::value::{Field, Text, Unknown};
-use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
 /// Functions that wait for being called; the body of a further one is followed at once.
 const WAITING: usize = 64;
@@ -142,10 +143,7 @@ impl Runner<'_> {
             }
             self.leave_function(&before);
             let state = self.state.clone();
-            joined = Some(match joined.take() {
-                Some(other) => other.join(&state),
-                None => state,
-            });
+            State::gather(&mut joined, state);
         }
         if let Some(joined) = joined {
             self.state = joined;

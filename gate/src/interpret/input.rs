@@ -1,5 +1,7 @@
 //! Builtins that put a line of input, or of arguments, into variables.
 
+use std::collections::BTreeMap;
+
 use super::builtin::{Arguments, number, script};
 use super::environ::taint;
 use super::flow::{append, scalar};
@@ -8,7 +10,6 @@ use super::{Outcome, Runner};
 use crate::model::fact::CodePlace;
 use crate::model::span::Site;
 use crate::model::value::{Field, Piece, Text, Unknown, Value};
-use std::collections::BTreeMap;
 
 impl Runner<'_> {
     pub(super) fn read(&mut self, call: &Call) -> Outcome {

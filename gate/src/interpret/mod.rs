@@ -355,10 +355,7 @@ impl<'a> Runner<'a> {
 
     fn escape(&mut self) {
         let state = self.state.clone();
-        self.escaped = Some(match self.escaped.take() {
-            Some(other) => other.join(&state),
-            None => state,
-        });
+        State::gather(&mut self.escaped, state);
     }
 
     /// Runs a list of lists; the outcome is that of the last one.
@@ -597,10 +594,7 @@ impl<'a> Runner<'a> {
                     if !outcome.leaves {
                         leaves = false;
                         let state = self.state.clone();
-                        joined = Some(match joined.take() {
-                            Some(other) => other.join(&state),
-                            None => state,
-                        });
+                        State::gather(&mut joined, state);
                     }
                 }
                 self.state = match joined {

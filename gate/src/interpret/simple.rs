@@ -101,15 +101,9 @@ impl Runner<'_> {
             status = if many { None } else { outcome.status };
             leaves &= outcome.leaves;
             let after_failure = outcome.failed.map_or_else(|| self.state.clone(), |failed| *failed);
-            failed = Some(match failed.take() {
-                Some(other) => other.join(&after_failure),
-                None => after_failure,
-            });
+            State::gather(&mut failed, after_failure);
             let state = self.state.clone();
-            joined = Some(match joined.take() {
-                Some(other) => other.join(&state),
-                None => state,
-            });
+            State::gather(&mut joined, state);
         }
         if let Some(joined) = joined {
             self.state = joined;

@@ -312,6 +312,14 @@ impl State {
         Rc::make_mut(&mut self.variables).insert(Str::from(name), Rc::new(variable));
     }
 
+    /// Adds one more state in which control may arrive somewhere.
+    pub(super) fn gather(arriving: &mut Option<Self>, state: Self) {
+        *arriving = Some(match arriving.take() {
+            Some(other) => other.join(&state),
+            None => state,
+        });
+    }
+
     /// Puts a variable back as it was, `None` for one that was not there.
     pub(super) fn restore(&mut self, name: &str, old: Option<Rc<Variable>>) {
         let variables = self.variables_mut();

@@ -1,10 +1,11 @@
 //! The names of the variables that words use.
 
+use smallvec::SmallVec;
+
 use super::bomb;
 use crate::model::script::{
     Assignment, AssignmentValue, Operation, Part, Script, SimpleCommand, Subscript, Word,
 };
-use smallvec::SmallVec;
 
 /// Collects the names of the variables that words use.
 #[derive(Default)]

@@ -1,9 +1,10 @@
 //! The way a path takes, part by part.
 
+use smallvec::SmallVec;
+
 use super::{Paths, Route};
 use crate::model::component::{self, Part, Pattern};
 use crate::model::value::{Piece, Text, Truth, Unknown};
-use smallvec::SmallVec;
 
 /// Components that are kept of one path; what lies deeper does not change where it leads.
 const DEEPEST: usize = 256;
