@@ -30,6 +30,7 @@ const REAL: &[&str] = &[
     "bash", "dash", "zsh", "busybox", "cat", "head", "tail", "cut", "tr", "rev", "base64", "xxd",
     "seq", "sort", "uniq", "wc", "env", "xargs", "nohup", "timeout", "nice", "setsid", "stdbuf",
     "find", "sed", "awk", "tee", "true", "false", "test", "expr", "echo", "printf", "mktemp",
+    "basename", "dirname",
 ];
 
 /// Names that do nothing, beside those of the catalog.
