@@ -291,7 +291,10 @@ fn string(text: &str) -> Option<(String, usize)> {
                         }
                         out.push(char::from_u32(value)?);
                     }
-                    other => out.push(other),
+                    '"' | '\\' | '/' => out.push(escaped),
+                    // Not defined; mawk and the one true awk keep the backslash, gawk drops it. To a shell
+                    // that reads the text it is the same outside of quotes.
+                    other => out.extend(['\\', other]),
                 }
             }
             c => out.push(c),
