@@ -63,7 +63,11 @@ impl Runner<'_> {
     /// What was gathered; the place stays and is empty.
     pub(super) fn release(&mut self, place: usize) -> Text {
         let text = self.captures.get_mut(place).map(std::mem::take).unwrap_or_default();
-        if self.broken.remove(&place) && !text.is_empty() {
+        let known = text
+            .pieces()
+            .iter()
+            .any(|piece| matches!(piece, Piece::Literal(own) if !own.trim().is_empty()));
+        if self.broken.remove(&place) && known {
             return super::simple::blur(&text);
         }
         text
@@ -317,12 +321,13 @@ impl Runner<'_> {
         let messages = number == 2
             && kind != EffectKind::Read
             && field.text.exact().is_some_and(|path| !path.contains('/'));
-        if !messages
+        if number != 1
+            && !messages
             && !is_sink(&field.text)
             && descriptor_path(&field.text).is_none()
             && self.written(&field.text).is_empty()
         {
-            // Where the file cannot be opened the command does not run.
+            // Where the file cannot be opened the command does not run, and prints nothing elsewhere.
             self.fails();
         }
         // What the shell says where the file cannot be opened goes where errors go by now.
